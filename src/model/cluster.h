@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_CLUSTER_H
+#define MOEPLAN_CLUSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+
+struct arena;
+struct doc;
+
+/* Where a number is from; a measured one is used as it is, a nominal one times an efficiency. */
+enum origin { ORIGIN_DEFAULT, ORIGIN_CATALOGUE, ORIGIN_FILE, ORIGIN_MEASURED };
+extern const char *const origin_names[];
+
+struct quantity {
+	double value;
+	enum origin origin;
+	const char *source; /* what to cite, or NULL */
+};
+
+enum flop_type { FLOP_BF16, FLOP_FP16, FLOP_FP8, FLOP_FP4, FLOP_TYPES };
+
+struct gpu {
+	const char *name;              /* catalogue name, e.g. "H100-SXM5-80GB" */
+	struct quantity usable_bytes;  /* what the driver shows, not the sticker */
+	struct quantity hbm_Bps;
+	struct quantity flops[FLOP_TYPES]; /* dense peak, FLOP/s; 0: the part has no such type */
+	struct quantity matmul_ceiling;    /* best measured bf16 matmul over datasheet peak; 0: unknown */
+	int64_t sm_count;
+};
+
+/*
+ * A level of the machine, smallest first: GPUs that can reach each other over
+ * this link without a slower one. The last level holds all GPUs.
+ * "GPUs per node" and "scale-up domain" are two things: a GB200 node has 4
+ * GPUs, its NVLink domain 72.
+ */
+enum { CLUSTER_MAX_LEVELS = 4 };
+struct level {
+	const char *name;          /* "NVLink", "PCIe", "network" */
+	int64_t gpus;              /* in one unit of this level */
+	struct quantity Bps;       /* per GPU and direction; a shared NIC already divided by its GPUs */
+	struct quantity latency_s; /* per message */
+	double oversubscription;   /* 1: full bisection */
+};
+
+struct cluster {
+	const char *name;
+	int64_t nodes;
+	int64_t gpus_per_node;
+	int64_t world;             /* nodes * gpus_per_node */
+	int64_t nics_per_node;
+	struct quantity nic_bits;  /* of one NIC, bit/s */
+	struct gpu gpu;
+	int n_levels;
+	struct level levels[CLUSTER_MAX_LEVELS];
+	uint64_t reserve_bytes;    /* kept free on every GPU besides what the model predicts */
+};
+
+/* The catalogue rows, for listings and man pages. Index past the end gives NULL. */
+const struct gpu *gpu_catalogue(int index);
+const struct gpu *gpu_find(const char *name);
+const char *cluster_slug(int index);
+/* One line a slug: "8 x H100-SXM5-80GB, NVSwitch 450 GB/s, 8 x 400 Gb/s". */
+const char *cluster_slug_text(struct arena *arena, int index);
+
+/*
+ * A cluster from what stands on the command line: a built-in slug, SLUGxN
+ * nodes, or a short string such as
+ *   "node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s"
+ * NULL after adding errors. `is_cluster_text` says whether it looks like one
+ * (and not like a file name).
+ */
+bool is_cluster_text(const char *text);
+struct cluster *cluster_from_text(struct arena *arena, struct diags *diags, const char *text);
+
+/* From a YAML mapping (schema moeplan/cluster/v1). NULL after adding errors. */
+struct cluster *cluster_read(struct arena *arena, struct diags *diags, const struct doc *doc);
+
+/* The same machine with another number of nodes (whole nodes; world rounded up). */
+void cluster_set_nodes(struct cluster *cluster, int64_t nodes);
+
+#endif

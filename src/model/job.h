@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_JOB_H
+#define MOEPLAN_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/strategy.h"
+
+/* The axes of the search, in the order in which they are printed. */
+enum axis {
+	AXIS_TP,
+	AXIS_CP,
+	AXIS_PP,
+	AXIS_VPP,
+	AXIS_EP,
+	AXIS_ETP,
+	AXIS_MICRO_BATCH,
+	AXIS_RECOMPUTE,
+	AXIS_ZERO,
+	AXIS_DISPATCHER,
+	AXES
+};
+extern const char *const axis_names[AXES + 1];
+
+/* What the user allows on one axis: a set of values, a least and a greatest. Empty: anything. */
+enum { AXIS_MAX_VALUES = 32 };
+struct axis_limit {
+	int n_allowed;
+	int64_t allowed[AXIS_MAX_VALUES];
+	int64_t min, max; /* 0: none */
+};
+
+enum objective { OBJECTIVE_TIME, OBJECTIVE_MEMORY, OBJECTIVE_GPUS };
+extern const char *const objective_names[];
+
+enum skew_kind { SKEW_BALANCED, SKEW_MAX, SKEW_CV, SKEW_ZIPF };
+struct load_skew {
+	enum skew_kind kind;
+	double value; /* SKEW_MAX: fullest rank / mean; SKEW_CV: of expert loads; SKEW_ZIPF: exponent */
+};
+
+struct job {
+	struct strategy base;      /* sequence, batch, precision, optimizer …: what the search keeps */
+	struct axis_limit limits[AXES];
+	double max_step_s;         /* 0: none */
+	uint64_t max_memory_bytes; /* 0: none */
+	int64_t max_gpus;          /* 0: all of the cluster */
+	int64_t top;               /* answers wanted */
+	enum objective objective;
+	struct load_skew skew;
+	uint64_t reserve_bytes;
+	double time_limit_s;       /* 0: none */
+	double measured_step_s;    /* 0: none */
+	const char *lp_path;       /* where the master model goes, NULL nowhere */
+};
+
+void job_init(struct job *job);
+/* `--pin tp=2,ep=8`, `--forbid pp`, `--max tp=8,step=20s,memory=70GiB,gpus=512`, `--top` … */
+extern const struct field job_fields[];
+/* A job file or `job:` section (schema moeplan/job/v1); -1 after adding errors. */
+int job_read(struct job *job, const struct doc *doc, struct field_context *context);
+
+#endif

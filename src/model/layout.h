@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_LAYOUT_H
+#define MOEPLAN_LAYOUT_H
+
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "model/model.h"
+
+/*
+ * Which layers a pipeline stage holds. Chunk c = v*pp + s is virtual stage v of
+ * stage s and holds layers [first[c], first[c+1]). The embedding is on chunk 0,
+ * the final norm, loss head and MTP layers on the last chunk.
+ */
+enum { LAYOUT_MAX_CHUNKS = MODEL_MAX_LAYERS + 2 };
+struct layout {
+	int pp, vpp;
+	int16_t first[LAYOUT_MAX_CHUNKS + 1];
+};
+
+/* As even as can be: the remainder goes to inner chunks first, where neither embedding nor head is. */
+void layout_even(struct layout *layout, int64_t layers, int pp, int vpp);
+/* Layers of kind `kind` in chunk c. */
+int layout_count(const struct layout *layout, const struct model *model, int chunk, int kind);
+int layout_stage_layers(const struct layout *layout, int stage);
+
+/* Megatron's --pipeline-model-parallel-layout: "Et*3|t*4|…|t*3mL" (| between chunks, t*N repeats). */
+const char *layout_text(struct arena *arena, const struct layout *layout, const struct model *model);
+/* Parses that form; -1 after adding errors naming the item. */
+int layout_parse(struct layout *layout, const char *text, const struct model *model, int pp,
+    struct diags *diags, struct loc loc);
+
+#endif
