@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is wrong, where, and what should be changed? A list in the order in
+ * which mistakes were found; nothing is printed here.
+ */
+#include "base/diag.h"
+
+#include <stdarg.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+struct diags *
+diags_new(struct arena *arena)
+{
+	struct diags *diags = arena_alloc(arena, sizeof(*diags));
+
+	diags->arena = arena;
+	return diags;
+}
+
+static const char *
+formatted(struct arena *arena, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+
+static const char *
+formatted(struct arena *arena, const char *format, va_list arguments)
+{
+	struct str text = str_new(arena);
+
+	str_addv(&text, format, arguments);
+	return text.text;
+}
+
+static void
+count(struct diags *diags, enum severity severity)
+{
+	if (severity == SEVERITY_ERROR)
+		diags->errors++;
+	else if (severity == SEVERITY_WARNING)
+		diags->warnings++;
+	else
+		diags->notes++;
+}
+
+static struct diag *
+append(struct diags *diags, struct loc loc, const char *rule, enum severity severity,
+    const char *message)
+{
+	struct diag *diag = arena_alloc(diags->arena, sizeof(*diag));
+
+	diag->severity = severity;
+	diag->rule = rule;
+	diag->loc = loc;
+	diag->message = message;
+	if (diags->last)
+		diags->last->next = diag;
+	else
+		diags->first = diag;
+	diags->last = diag;
+	count(diags, severity);
+	return diag;
+}
+
+struct diag *
+diag_add(struct diags *diags, struct loc loc, const char *rule, enum severity severity,
+    const char *format, ...)
+{
+	const char *message;
+	va_list arguments;
+
+	va_start(arguments, format);
+	message = formatted(diags->arena, format, arguments);
+	va_end(arguments);
+	return append(diags, loc, rule, severity, message);
+}
+
+int
+diag_error(struct diags *diags, struct loc loc, const char *format, ...)
+{
+	const char *message;
+	va_list arguments;
+
+	va_start(arguments, format);
+	message = formatted(diags->arena, format, arguments);
+	va_end(arguments);
+	append(diags, loc, NULL, SEVERITY_ERROR, message);
+	return -1;
+}
+
+void
+diag_hint(struct diags *diags, struct diag *diag, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	diag->hint = formatted(diags->arena, format, arguments);
+	va_end(arguments);
+}
+
+void
+diag_last_hint(struct diags *diags, const char *format, ...)
+{
+	va_list arguments;
+
+	if (!diags->last)
+		return;
+	va_start(arguments, format);
+	diags->last->hint = formatted(diags->arena, format, arguments);
+	va_end(arguments);
+}
+
+void
+diag_number(struct diags *diags, struct diag *diag, const char *name, double value)
+{
+	struct diag_number **end = &diag->numbers;
+	struct diag_number *number = arena_alloc(diags->arena, sizeof(*number));
+
+	number->name = name;
+	number->value = value;
+	while (*end)
+		end = &(*end)->next;
+	*end = number;
+}
+
+const char *
+severity_name(enum severity severity)
+{
+	static const char *const names[] = {"note", "warning", "error"};
+
+	return names[severity];
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How is text put together piece by piece, how wide is it on a terminal, and
+ * which known word did somebody mean?
+ *
+ * str_nearest() uses the restricted Damerau-Levenshtein distance (insert,
+ * delete, replace, swap neighbours; Damerau 1964). Case and the difference
+ * between '-' and '_' cost nothing. It ignores where keys lie on a keyboard.
+ */
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/numeric.h"
+
+enum { FIRST_CAPACITY = 64, LONGEST_WORD = 63 };
+
+struct str
+str_new(struct arena *arena)
+{
+	struct str str = {arena_alloc(arena, FIRST_CAPACITY), 0, FIRST_CAPACITY, arena};
+
+	return str;
+}
+
+/* Room for `more` bytes and the terminator. Overflow becomes a size that no arena grants. */
+static void
+reserve(struct str *str, size_t more)
+{
+	size_t capacity = str->capacity;
+
+	if (more < capacity - str->length)
+		return;
+	if (more > SIZE_MAX / 4 || capacity > SIZE_MAX / 4)
+		capacity = SIZE_MAX;
+	else
+		capacity = capacity * 2 > str->length + more + 1 ? capacity * 2
+		                                                 : (str->length + more + 1) * 2;
+	str->text = arena_grow(str->arena, str->text, str->length + 1, capacity);
+	str->capacity = capacity;
+}
+
+void
+str_add(struct str *str, const char *text)
+{
+	str_addn(str, text, strlen(text));
+}
+
+void
+str_addn(struct str *str, const char *text, size_t length)
+{
+	if (length == 0)
+		return;
+	reserve(str, length);
+	memcpy(str->text + str->length, text, length);
+	str->length += length;
+	str->text[str->length] = '\0';
+}
+
+void
+str_addc(struct str *str, char c)
+{
+	str_addn(str, &c, 1);
+}
+
+void
+str_pad(struct str *str, char c, size_t count)
+{
+	if (count == 0)
+		return;
+	reserve(str, count);
+	memset(str->text + str->length, c, count);
+	str->length += count;
+	str->text[str->length] = '\0';
+}
+
+void
+str_addf(struct str *str, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	str_addv(str, format, arguments);
+	va_end(arguments);
+}
+
+void
+str_addv(struct str *str, const char *format, va_list arguments)
+{
+	va_list again;
+	int length;
+
+	va_copy(again, arguments);
+	length = numeric_vsnprintf(NULL, 0, format, arguments);
+	if (length > 0) {
+		reserve(str, (size_t)length);
+		numeric_vsnprintf(str->text + str->length, (size_t)length + 1, format, again);
+		str->length += (size_t)length;
+	}
+	va_end(again);
+}
+
+/* Blocks that terminals draw two columns wide (Unicode's East Asian Width W and F, the large ones). */
+static const struct wide_range {
+	uint32_t first, last;
+} wide_ranges[] = {
+	{0x1100, 0x115f},
+	{0x2e80, 0x303e},
+	{0x3041, 0xa4cf},
+	{0xac00, 0xd7a3},
+	{0xf900, 0xfaff},
+	{0xfe30, 0xfe6f},
+	{0xff00, 0xff60},
+	{0xffe0, 0xffe6},
+	{0x1f300, 0x1f64f},
+	{0x1f900, 0x1f9ff},
+	{0x20000, 0x3fffd},
+};
+
+static size_t
+code_point_width(uint32_t code_point)
+{
+	for (size_t i = 0; i < sizeof(wide_ranges) / sizeof(wide_ranges[0]); i++) {
+		if (code_point >= wide_ranges[i].first && code_point <= wide_ranges[i].last)
+			return 2;
+	}
+	return 1;
+}
+
+/* Decodes leniently: a broken sequence counts one column a lead byte. */
+size_t
+str_width(const char *text)
+{
+	const unsigned char *byte = (const unsigned char *)text;
+	size_t width = 0;
+
+	while (*byte) {
+		uint32_t code_point = *byte++;
+
+		if (code_point >= 0xf0)
+			code_point &= 0x07;
+		else if (code_point >= 0xe0)
+			code_point &= 0x0f;
+		else if (code_point >= 0xc0)
+			code_point &= 0x1f;
+		while ((*byte & 0xc0) == 0x80)
+			code_point = (code_point << 6 | (*byte++ & 0x3f)) & 0x1fffff;
+		width += code_point_width(code_point);
+	}
+	return width;
+}
+
+static int
+folded(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A' + 'a';
+	return c == '-' ? '_' : c;
+}
+
+static size_t
+least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* One cell of the distance matrix from the two rows above it. */
+static size_t
+distance_cell(const char *a, const char *b, size_t i, size_t j,
+    size_t row[3][LONGEST_WORD + 1])
+{
+	bool same = folded(a[i - 1]) == folded(b[j - 1]);
+	size_t best = row[1][j - 1] + (same ? 0 : 1);
+
+	best = least(best, row[1][j] + 1);
+	best = least(best, row[2][j - 1] + 1);
+	if (i > 1 && j > 1 && folded(a[i - 1]) == folded(b[j - 2]) &&
+	    folded(a[i - 2]) == folded(b[j - 1]))
+		best = least(best, row[0][j - 2] + 1);
+	return best;
+}
+
+/* Lengths are at most LONGEST_WORD. row[0], row[1]: the rows before; row[2]: this one. */
+static size_t
+edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	size_t row[3][LONGEST_WORD + 1] = {{0}};
+
+	for (size_t j = 0; j <= b_length; j++)
+		row[2][j] = j;
+	for (size_t i = 1; i <= a_length; i++) {
+		memcpy(row[0], row[1], sizeof(row[0]));
+		memcpy(row[1], row[2], sizeof(row[1]));
+		row[2][0] = i;
+		for (size_t j = 1; j <= b_length; j++)
+			row[2][j] = distance_cell(a, b, i, j, row);
+	}
+	return row[2][b_length];
+}
+
+static bool
+is_start_of(const char *start, const char *word)
+{
+	while (*start && folded(*start) == folded(*word)) {
+		start++;
+		word++;
+	}
+	return *start == '\0';
+}
+
+/* Near: at most a third of the letters differ. Otherwise the one word that begins like this. */
+const char *
+str_nearest(const char *word, const char *const *candidates)
+{
+	size_t length = strlen(word);
+	size_t allowed = length < 6 ? 1 : length / 3;
+	size_t best_distance = allowed + 1;
+	const char *best = NULL;
+	const char *longer = NULL;
+	size_t n_longer = 0;
+
+	if (length == 0 || length > LONGEST_WORD)
+		return NULL;
+	for (; *candidates; candidates++) {
+		size_t candidate_length = strlen(*candidates);
+		size_t distance;
+
+		if (candidate_length > LONGEST_WORD)
+			continue;
+		if (length >= 3 && is_start_of(word, *candidates)) {
+			longer = *candidates;
+			n_longer++;
+		}
+		distance = edit_distance(word, length, *candidates, candidate_length);
+		if (distance < best_distance && (distance < candidate_length || distance == 0)) {
+			best_distance = distance;
+			best = *candidates;
+		}
+	}
+	return best ? best : n_longer == 1 ? longer : NULL;
+}
