@@ -1,32 +1,217 @@
-# moeplan: plan, check and probe MoE training on GPU clusters.
-CC ?= gcc
-OBJ ?= build/release
+# moeplan: plan TP/PP/EP/DP for Mixture-of-Experts training on GPU clusters.
+# `make help` lists the targets. Objects live in build/VARIANT, one folder per kind of build.
+
+VERSION = 0.1.0
+
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Test programs that check-valgrind leaves out ("test_search prop/test_bound"), and a Criterion --filter.
+VALGRIND_SKIP ?=
+TEST_FILTER ?= *
+
+# --- one folder of objects per kind of build ------------------------------------------------------
+
+BUILD ?= release
 CFLAGS ?= -O2 -g
+SANITIZE_release =
+SANITIZE_asan = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZE_fuzz = $(SANITIZE_asan) -fsanitize=fuzzer-no-link
+SANITIZE = $(SANITIZE_$(BUILD))
+
+OBJ ?= build/$(BUILD)$(if $(filter gcc cc,$(CC)),,-$(notdir $(lastword $(CC))))
+
 CFLAGS_ALL = -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
-	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef -I. -Isrc $(CFLAGS)
+	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef -I. -Isrc $(CFLAGS) \
+	$(SANITIZE)
 LDLIBS = -lglpk -lyaml -lcjson -lm
 
+# --- sources --------------------------------------------------------------------------------------
+
+GENERATED = build/gen/builtin_models.c
 LIB_SRC = $(wildcard src/base/*.c src/model/*.c planner/*.c)
 CMD_SRC = $(wildcard src/cmd/*.c)
-LIB_OBJ = $(LIB_SRC:%.c=$(OBJ)/%.o)
+TEST_SRC = $(wildcard tests/unit/test_*.c tests/prop/test_*.c)
+FAKE_SRC = $(wildcard tests/unit/fake_*.c)
+FUZZ_SRC = $(wildcard tests/fuzz/fuzz_*.c)
+BENCH_SRC = $(wildcard tests/bench/*.c)
+MODELS = $(wildcard examples/models/*.json)
+
+LIB_OBJ = $(LIB_SRC:%.c=$(OBJ)/%.o) $(GENERATED:build/%.c=$(OBJ)/%.o)
 CMD_OBJ = $(CMD_SRC:%.c=$(OBJ)/%.o)
+TEST_BIN = $(TEST_SRC:%.c=$(OBJ)/%)
+FUZZ_BIN = $(FUZZ_SRC:%.c=$(OBJ)/%)
+BENCH_BIN = $(BENCH_SRC:%.c=$(OBJ)/%)
+OTHER_OBJ = $(patsubst %.c,$(OBJ)/%.o,$(TEST_SRC) $(FAKE_SRC) $(FUZZ_SRC) $(BENCH_SRC))
 
-all: moeplan
+# Files a test links in front of the library, so that they stand in for objects of it.
+EXTRA_test_search = tests/unit/fake_evaluator.c
 
-moeplan: $(CMD_OBJ) $(OBJ)/libmoeplan.a
+SCRIPTS = $(wildcard tests/*.sh tests/*/*.sh src/model/*.sh) .ci/run
+MAN = $(wildcard man/*.[0-9])
+
+# --- build ----------------------------------------------------------------------------------------
+
+all: moeplan ## Build ./moeplan (CC=clang, CFLAGS=…, BUILD=asan for another kind)
+
+# Copied only when it differs, since every kind of build has its own program.
+moeplan: $(OBJ)/moeplan FORCE
+	@cmp -s $< $@ || cp $< $@
+
+$(OBJ)/moeplan: $(CMD_OBJ) $(OBJ)/libmoeplan.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(OBJ)/libmoeplan.a: $(LIB_OBJ)
+$(OBJ)/libmoeplan.a: $(LIB_OBJ) $(OBJ)/sources
 	rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) rcs $@ $(LIB_OBJ)
 
-$(OBJ)/%.o: %.c
+$(OBJ)/%.o: %.c $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
--include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d)
+$(OBJ)/gen/%.o: build/gen/%.c $(OBJ)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-clean:
-	rm -rf build moeplan
+build/gen/builtin_models.c: src/model/embed.sh $(MODELS) build/gen/models
+	@mkdir -p $(@D)
+	sh src/model/embed.sh $(MODELS) >$@.tmp
+	@mv $@.tmp $@
 
-.PHONY: all clean
+# What a file depends on beside other files: the command, the list of sources, the list of models.
+# Each is written only when it changes.
+remember = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
+$(OBJ)/flags: FORCE
+	$(call remember,$(CC) $(CFLAGS_ALL))
+$(OBJ)/sources: FORCE
+	$(call remember,$(LIB_OBJ))
+build/gen/models: FORCE
+	$(call remember,$(MODELS))
+
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(OTHER_OBJ:.o=.d)
+
+# --- tests ----------------------------------------------------------------------------------------
+
+.SECONDEXPANSION:
+.SECONDARY:
+
+$(TEST_BIN): %: %.o $$(patsubst $$(percent).c,$(OBJ)/$$(percent).o,$$(EXTRA_$$(@F))) $(OBJ)/libmoeplan.a
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lcriterion $(LDLIBS)
+percent = %
+
+# With libFuzzer in the fuzz build, else with a main() that replays files.
+ifeq ($(BUILD),fuzz)
+$(FUZZ_BIN): %: %.o $(OBJ)/libmoeplan.a
+	$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
+else
+$(FUZZ_BIN): %: %.o $(OBJ)/tests/fuzz/replay.o $(OBJ)/libmoeplan.a
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+endif
+
+$(BENCH_BIN): %: %.o $(OBJ)/libmoeplan.a
+	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+tests: $(OBJ)/moeplan $(TEST_BIN) $(FUZZ_BIN)
+benches: $(OBJ)/moeplan $(BENCH_BIN)
+fuzzers: $(FUZZ_BIN)
+
+# Sub-makes run in parallel even when this one does not.
+SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+RUN = OBJ='$(OBJ)' TEST_FILTER='$(TEST_FILTER)' sh tests/run.sh
+SUITES = unit prop golden schema fuzz docs
+
+demo: ## Install what is missing, build, and plan a public model on a public cluster
+	@sh tests/setup.sh demo
+	@$(SUBMAKE) all
+	@sh tests/demo.sh
+
+test: ## Install what is missing, build, and run all tests
+	@sh tests/setup.sh test
+	@$(SUBMAKE) all tests
+	@$(RUN) deps $(SUITES) install
+
+check-deps: ## Check who includes whom, banned functions and file names
+	@sh tests/run.sh deps
+
+check-asan: ## All tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@sh tests/setup.sh test asan
+	@$(SUBMAKE) BUILD=asan tests
+	@$(MAKE) --no-print-directory BUILD=asan run-suites
+
+run-suites:
+	@$(RUN) $(SUITES)
+
+check-valgrind: ## Unit and golden tests under valgrind (VALGRIND_SKIP="test_x …" leaves slow ones out)
+	@sh tests/setup.sh test valgrind
+	@$(SUBMAKE) tests
+	@SKIP='$(VALGRIND_SKIP)' VALGRIND=1 $(RUN) unit golden
+
+fuzz: ## Fuzz every reader for FUZZ_SECONDS each, with clang's libFuzzer
+	@sh tests/setup.sh demo fuzz
+	@$(SUBMAKE) BUILD=fuzz CC=clang fuzzers
+	@OBJ=build/fuzz-clang FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/fuzz.sh
+
+lint: ## clang-tidy, mandoc -T lint and shellcheck
+	@sh tests/setup.sh demo lint
+	@$(SUBMAKE) build/gen/builtin_models.c
+	clang-tidy --quiet $(LIB_SRC) $(CMD_SRC) $(TEST_SRC) $(FAKE_SRC) $(FUZZ_SRC) $(BENCH_SRC) -- $(CFLAGS_ALL)
+	mandoc -T lint -W warning $(MAN)
+	shellcheck $(SCRIPTS)
+
+format: ## Show where clang-format would lay out the code differently (a proposal, not a test)
+	clang-format --dry-run $(LIB_SRC) $(CMD_SRC) $(TEST_SRC)
+
+bench: ## Measure accuracy and speed (minutes; prints tables)
+	@test -f tests/bench/run.sh || { echo 'tests/bench/run.sh is missing' >&2; exit 1; }
+	@$(SUBMAKE) all benches
+	@OBJ='$(OBJ)' MOEPLAN='$(abspath $(OBJ)/moeplan)' sh tests/bench/run.sh
+
+docs: all ## Put real output into the examples of README.md and the man pages
+	@OBJ='$(OBJ)' MOEPLAN='$(abspath $(OBJ)/moeplan)' sh tests/docs/run.sh --update
+
+# --- install --------------------------------------------------------------------------------------
+
+BINDIR = $(DESTDIR)$(PREFIX)/bin
+MANDIR = $(DESTDIR)$(PREFIX)/share/man
+DATADIR = $(DESTDIR)$(PREFIX)/share/moeplan
+BASH_COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions/moeplan
+ZSH_COMPLETION = $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_moeplan
+FISH_COMPLETION = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/moeplan.fish
+
+install: moeplan ## Install program, man pages, completions, examples and schemas (PREFIX=, DESTDIR=)
+	install -d $(BINDIR) $(DATADIR) $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
+	install -m 755 moeplan $(BINDIR)/moeplan
+	set -e; for page in $(MAN); do \
+		install -d $(MANDIR)/man$${page##*.}; \
+		install -m 644 $$page $(MANDIR)/man$${page##*.}/; \
+	done
+	./moeplan completion bash >$(BASH_COMPLETION)
+	./moeplan completion zsh >$(ZSH_COMPLETION)
+	./moeplan completion fish >$(FISH_COMPLETION)
+	set -e; find examples schemas -type f | while read -r file; do \
+		install -d $(DATADIR)/$${file%/*}; \
+		install -m 644 $$file $(DATADIR)/$$file; \
+	done
+
+uninstall: ## Remove what install put there
+	rm -f $(BINDIR)/moeplan $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
+	set -e; for page in $(notdir $(MAN)); do rm -f $(MANDIR)/man$${page##*.}/$$page; done
+	rm -rf $(DATADIR)
+
+dist: ## Write moeplan-VERSION.tar.gz from the last commit
+	git archive --format=tar --prefix=moeplan-$(VERSION)/ HEAD | gzip -n -9 >moeplan-$(VERSION).tar.gz
+
+clean: ## Remove everything that was built
+	rm -rf build moeplan moeplan-$(VERSION).tar.gz
+
+help: ## Show this list
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | \
+		awk -F'|' '{ printf "  make %-15s %s\n", $$1, $$2 }'
+
+FORCE:
+.PHONY: all tests benches fuzzers demo test check-deps check-asan run-suites check-valgrind fuzz lint \
+	format bench docs install uninstall dist clean help FORCE
+.DELETE_ON_ERROR:
