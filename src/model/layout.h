@@ -16,6 +16,8 @@ enum { LAYOUT_MAX_CHUNKS = MODEL_MAX_LAYERS + 2 };
 struct layout {
 	int pp, vpp;
 	int16_t first[LAYOUT_MAX_CHUNKS + 1];
+	/* Chunks between the MTP layers and the last one; 0: they are on the last, as said above. */
+	int16_t mtp_back;
 };
 
 /* As even as can be: the remainder goes to inner chunks first, where neither embedding nor head is. */
@@ -26,6 +28,8 @@ int layout_stage_layers(const struct layout *layout, int stage);
 
 /* Megatron's --pipeline-model-parallel-layout: "Et*3|t*4|…|t*3mL" (| between chunks, t*N repeats). */
 const char *layout_text(struct arena *arena, const struct layout *layout, const struct model *model);
+/* Chunks of that form, 0 when it does not parse. */
+int layout_chunks(const char *text);
 /* Parses that form; -1 after adding errors naming the item. */
 int layout_parse(struct layout *layout, const char *text, const struct model *model, int pp,
     struct diags *diags, struct loc loc);

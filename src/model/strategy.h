@@ -105,6 +105,8 @@ void strategy_init(struct strategy *strategy);
 
 /* The rows of all strategy options, for options_parse() and the `strategy:` section. */
 extern const struct field strategy_fields[];
+/* The tail of that table which a job takes too: what the search keeps (sequence, batch, precision …). */
+extern const struct field *const strategy_job_fields;
 
 /*
  * Fills in what follows: world from the degrees or dp from world, etp, edp,
