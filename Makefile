@@ -1,7 +1,7 @@
 # moeplan: plan TP/PP/EP/DP for Mixture-of-Experts training on GPU clusters.
 # `make help` lists the targets. Objects live in build/VARIANT, one folder per kind of build.
 
-VERSION = 0.1.0
+VERSION := $(shell sed -n 's/^\#define MOEPLAN_VERSION "\(.*\)"/\1/p' src/cmd/cmd.h)
 
 ifeq ($(origin CC),default)
 CC = gcc

@@ -1,0 +1,120 @@
+#!/bin/sh
+# Do the documents tell the truth? Runs the examples of README.md and the man pages and compares what they
+# show; compares the options of each page with --help, both ways; checks mdoc and cross references.
+#
+# usage: MOEPLAN=PROGRAM tests/docs/run.sh [--update]   --update puts the real output into the documents
+set -eu
+cd "$(dirname "$0")/../.."
+top=$PWD
+MOEPLAN=${MOEPLAN:-$top/moeplan}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0
+failed=0
+
+pass() {
+	passed=$((passed + 1))
+}
+
+fail() { # MESSAGE [FILE to show]
+	echo "failed: $1"
+	[ -z "${2:-}" ] || head -n 60 "$2"
+	failed=$((failed + 1))
+}
+
+# Examples run where a reader would try them: `moeplan` is in the path, the examples are at hand.
+prepare_place() {
+	mkdir "$scratch/bin" "$scratch/place"
+	printf '#!/bin/sh\nexec "%s" "$@"\n' "$MOEPLAN" >"$scratch/bin/moeplan"
+	chmod +x "$scratch/bin/moeplan"
+	ln -s "$top/examples" "$scratch/place/examples"
+}
+
+refresh() { # DOCUMENT, to standard output
+	case $1 in
+	*.md) mdoc=0 locale=C.UTF-8 ;;
+	*) mdoc=1 locale=C ;;
+	esac
+	cd "$scratch/place"
+	PATH="$scratch/bin:$PATH" LC_ALL=$locale NO_COLOR=1 \
+		awk -v mdoc=$mdoc -f "$top/tests/docs/examples.awk" "$top/$1"
+}
+
+check_examples() { # DOCUMENT
+	if ! (refresh "$1") >"$scratch/fresh" 2>"$scratch/errors"; then
+		fail "$1: an example does not run" "$scratch/errors"
+	elif cmp -s "$1" "$scratch/fresh"; then
+		pass
+	elif [ "$update" = 1 ]; then
+		cat "$scratch/fresh" >"$1"
+		echo "updated: $1"
+		pass
+	else
+		diff -u "$1" "$scratch/fresh" >"$scratch/diff" || true
+		fail "$1: examples differ from the real output (make docs updates them)" "$scratch/diff"
+	fi
+}
+
+# A page documents options in its list, and names other pages whose lists hold for it too.
+options_of_page() { # PAGE
+	sed -n 's/^\.It Fl -\([a-z-]*\).*/\1/p' "$1"
+	sed -n 's/^\.\\" options of: //p' "$1" | while read -r other; do
+		sed -n 's/^\.It Fl -\([a-z-]*\).*/\1/p' "man/$other"
+	done
+}
+
+options_of_help() { # COMMAND
+	"$MOEPLAN" "$1" --help | sed -n 's/^ *--\([a-z][a-z-]*\).*/\1/p'
+}
+
+check_options() { # COMMAND
+	options_of_page "man/moeplan-$1.1" | sort -u >"$scratch/page"
+	options_of_help "$1" | sort -u >"$scratch/help"
+	if [ -s "$scratch/help" ] && cmp -s "$scratch/page" "$scratch/help"; then
+		pass
+	else
+		diff "$scratch/page" "$scratch/help" >"$scratch/diff" || true
+		fail "man/moeplan-$1.1 (<) and moeplan $1 --help (>) have different options" "$scratch/diff"
+	fi
+}
+
+check_lint() { # PAGE
+	if mandoc -T lint -W warning "$1" >"$scratch/lint" 2>&1; then pass; else fail "$1" "$scratch/lint"; fi
+}
+
+# .Xr NAME SECTION: one of our pages, or a system page that is named here.
+check_references() { # PAGE
+	sed -n 's/^\.Xr \([^ ]*\) \([0-9]\).*/\1.\2/p' "$1" | sort -u | while read -r page; do
+		case $page in
+		glpsol.1 | torchrun.1) ;;
+		*) [ -f "man/$page" ] || echo "$page" ;;
+		esac
+	done >"$scratch/missing"
+	if [ -s "$scratch/missing" ]; then fail "$1 refers to pages that are not there" "$scratch/missing"; else pass; fi
+}
+
+check_links() { # MARKDOWN
+	sed -n 's/.*](\([^):#]*\)[^)]*).*/\1/p' "$1" | while read -r path; do
+		[ -z "$path" ] || [ -e "$path" ] || echo "$path"
+	done >"$scratch/missing"
+	if [ -s "$scratch/missing" ]; then fail "$1 links to files that are not there" "$scratch/missing"; else pass; fi
+}
+
+update=0
+[ "${1:-}" != --update ] || update=1
+prepare_place
+for document in README.md man/*.[0-9]; do
+	check_examples "$document"
+done
+for page in man/*.[0-9]; do
+	check_lint "$page"
+	check_references "$page"
+done
+for page in man/moeplan-*.1; do
+	command=${page#man/moeplan-}
+	check_options "${command%.1}"
+done
+check_links README.md
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
