@@ -14,6 +14,13 @@ struct params {
 	int64_t active_without_embedding;       /* … without the input embedding (tied: kept as head) */
 	int64_t active_without_embedding_and_head;
 	int64_t mtp;                            /* all MTP layers, their experts whole */
+	/*
+	 * Stored in published checkpoints and not in `total` or `mtp`, by name: mtp_unlisted,
+	 * mtp_duplicates, fp8_scales, hash_tables, vision_tower … One is the other way round:
+	 * router_bias is in `total` and missing from the published count.
+	 */
+	int n_extras;
+	struct model_extra extras[MODEL_MAX_EXTRAS];
 };
 void params_count(const struct model *model, struct params *params);
 

@@ -52,6 +52,7 @@ struct mixer {
 	int64_t q_rank, kv_rank;       /* MLA: q_lora_rank (0: none), kv_lora_rank */
 	int64_t nope_dim, rope_dim;    /* MLA: qk_nope_head_dim, qk_rope_head_dim */
 	int64_t index_heads, index_dim; /* DSA indexer on this layer, 0 none */
+	int64_t sparse;                /* tokens that an indexer picks for a query (DSA, MiniMax-M3); 0 all */
 
 	int64_t out_rank, out_groups;  /* LATENT_MQA: o_lora_rank, o_groups */
 	int64_t compress;              /* LATENT_MQA: compress_ratio of the layer, 0 none */
@@ -76,7 +77,6 @@ struct ffn {
 	int64_t route_groups;  /* node-limited routing: experts form this many groups … */
 	int64_t top_groups;    /* … and a token uses at most this many; 0: free */
 	int64_t hash_entries;  /* DeepSeek-V4 routing table entries (stored, not trained) */
-	bool second_norms;     /* Gemma-4: extra norms around the two branches */
 };
 
 struct layer_kind {
@@ -87,7 +87,16 @@ struct layer_kind {
 	const char *extra_name;
 };
 
-/* A stored thing beside the main model: its name in parameters.extras and its elements. */
+/*
+ * What published checkpoints hold beside the main model and the MTP layers of the
+ * config. params_count() turns these bits and `parts` into named extras.
+ */
+enum stored {
+	STORED_MTP_COPIES = 1 << 0,      /* each MTP layer with an embedding and a head of its own */
+	STORED_UNLISTED_MTP = 1 << 1,    /* one MTP layer (`mtp`) that the config does not mention */
+	STORED_FP8_SCALES = 1 << 2,      /* a scale for each 128 x 128 block of a projection */
+	STORED_NO_ROUTER_BIAS = 1 << 3,  /* the published total leaves router biases out */
+};
 enum { MODEL_MAX_EXTRAS = 8 };
 struct model_extra {
 	const char *name;
@@ -117,8 +126,9 @@ struct model {
 	int64_t mtp_projection;   /* elements of the projection in front of it: 2*h*h */
 	int64_t mtp_norms;        /* elements of its own norms: 3*h */
 
-	int n_extras;
-	struct model_extra extras[MODEL_MAX_EXTRAS];
+	unsigned stored;          /* enum stored bits */
+	int n_parts;              /* stored parts that no tensor row gives: a vision tower … */
+	struct model_extra parts[MODEL_MAX_EXTRAS];
 
 	/* Why time and memory cannot be estimated ("Mamba-2 layers"); NULL when they can. */
 	const char *unmodelled;
