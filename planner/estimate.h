@@ -136,6 +136,8 @@ struct stage_costs {
 	double fixed_s[STRATEGY_MAX_PP], fixed_bytes[STRATEGY_MAX_PP];
 	double alive[STRATEGY_MAX_PP]; /* in whole stages: chunks alive / vpp */
 	double capacity_bytes;
+	/* Full recompute: the first so many layers of every chunk; 0 none, MODEL_MAX_LAYERS all. */
+	int recomputed;
 };
 void evaluate_costs(const struct evaluator *evaluator, const struct strategy *strategy,
     struct stage_costs *costs);
