@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 # moeplan: plan TP/PP/EP/DP for Mixture-of-Experts training on GPU clusters.
 # `make help` lists the targets. Objects live in build/VARIANT, one folder per kind of build.
 

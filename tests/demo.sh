@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
 # A public model on a public cluster: what to train it with, and why.
 set -eu
 cd "$(dirname "$0")/.."

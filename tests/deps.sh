@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Does the tree keep its house rules? Who may include whom, one .c file for each third-party header,
 # names that occur once, functions that must not be called, a library that never prints or exits.
 #

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Fuzzes every reader for FUZZ_SECONDS. New inputs go to build/fuzz-corpus/, so that the kept corpus
 # in tests/fuzz/ grows only by choice; what breaks a reader is left in build/fuzz-found/.
 set -eu

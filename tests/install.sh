@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Does an installed copy work away from the source tree, and does uninstall leave nothing behind?
 set -eu
 cd "$(dirname "$0")/.."

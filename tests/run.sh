@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Runs test suites, prints a line for each program or runner, and the sum last: "N passed, N failed".
 #
 # usage: OBJ=FOLDER tests/run.sh SUITE...

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Makes sure that what a target needs is there: looks for each thing itself (a program, a header with
 # its library, a Python module), and installs the Debian packages of those that are missing when
 # it may (root, or sudo without a password). Otherwise it says what is missing and exits 1.

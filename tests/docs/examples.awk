@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Rewrites a README or man page so that every command in its examples is followed by what it really
 # prints. An example is a line "$ command" in a ```console block (Markdown) or in a display
 # .Bd -literal to .Ed (mdoc); a backslash at the end continues it. The first command that fails ends the

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Do the documents tell the truth? Runs the examples of README.md and the man pages and compares what they
 # show; compares the options of each page with --help, both ways; checks mdoc and cross references.
 #
