@@ -38,7 +38,12 @@ CMD_SRC = $(wildcard src/cmd/*.c)
 TEST_SRC = $(wildcard tests/unit/test_*.c tests/prop/test_*.c)
 FAKE_SRC = $(wildcard tests/unit/fake_*.c)
 FUZZ_SRC = $(wildcard tests/fuzz/fuzz_*.c)
-BENCH_SRC = $(wildcard tests/bench/*.c)
+BENCH_SRC := $(shell grep -lw '^main' tests/bench/*.c 2>/dev/null)
+# What several programs of a folder share.
+TEST_HELP = $(filter-out $(TEST_SRC) $(FAKE_SRC),$(wildcard tests/unit/*.c tests/prop/*.c))
+FUZZ_HELP = $(filter-out $(FUZZ_SRC) tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c))
+BENCH_HELP = $(filter-out $(BENCH_SRC),$(wildcard tests/bench/*.c))
+TEST_C = $(wildcard tests/*/*.c)
 MODELS = $(wildcard examples/models/*.json)
 
 LIB_OBJ = $(LIB_SRC:%.c=$(OBJ)/%.o) $(GENERATED:build/%.c=$(OBJ)/%.o)
@@ -46,7 +51,7 @@ CMD_OBJ = $(CMD_SRC:%.c=$(OBJ)/%.o)
 TEST_BIN = $(TEST_SRC:%.c=$(OBJ)/%)
 FUZZ_BIN = $(FUZZ_SRC:%.c=$(OBJ)/%)
 BENCH_BIN = $(BENCH_SRC:%.c=$(OBJ)/%)
-OTHER_OBJ = $(patsubst %.c,$(OBJ)/%.o,$(TEST_SRC) $(FAKE_SRC) $(FUZZ_SRC) $(BENCH_SRC))
+objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 
 # Files a test links in front of the library, so that they stand in for objects of it.
 EXTRA_test_search = tests/unit/fake_evaluator.c
@@ -92,27 +97,26 @@ $(OBJ)/sources: FORCE
 build/gen/models: FORCE
 	$(call remember,$(MODELS))
 
--include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(OTHER_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(patsubst %.c,$(OBJ)/%.d,$(TEST_C))
 
 # --- tests ----------------------------------------------------------------------------------------
 
 .SECONDEXPANSION:
 .SECONDARY:
 
-$(TEST_BIN): %: %.o $$(patsubst $$(percent).c,$(OBJ)/$$(percent).o,$$(EXTRA_$$(@F))) $(OBJ)/libmoeplan.a
+$(TEST_BIN): %: %.o $$(call objects,$$(EXTRA_$$(@F)) $$(TEST_HELP)) $(OBJ)/libmoeplan.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lcriterion $(LDLIBS)
-percent = %
 
 # With libFuzzer in the fuzz build, else with a main() that replays files.
 ifeq ($(BUILD),fuzz)
-$(FUZZ_BIN): %: %.o $(OBJ)/libmoeplan.a
+$(FUZZ_BIN): %: %.o $$(call objects,$$(FUZZ_HELP)) $(OBJ)/libmoeplan.a
 	$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
 else
-$(FUZZ_BIN): %: %.o $(OBJ)/tests/fuzz/replay.o $(OBJ)/libmoeplan.a
+$(FUZZ_BIN): %: %.o $$(call objects,tests/fuzz/replay.c $$(FUZZ_HELP)) $(OBJ)/libmoeplan.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 endif
 
-$(BENCH_BIN): %: %.o $(OBJ)/libmoeplan.a
+$(BENCH_BIN): %: %.o $$(call objects,$$(BENCH_HELP)) $(OBJ)/libmoeplan.a
 	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 tests: $(OBJ)/moeplan $(TEST_BIN) $(FUZZ_BIN)
@@ -158,12 +162,12 @@ fuzz: ## Fuzz every reader for FUZZ_SECONDS each, with clang's libFuzzer
 lint: ## clang-tidy, mandoc -T lint and shellcheck
 	@sh tests/setup.sh demo lint
 	@$(SUBMAKE) build/gen/builtin_models.c
-	clang-tidy --quiet $(LIB_SRC) $(CMD_SRC) $(TEST_SRC) $(FAKE_SRC) $(FUZZ_SRC) $(BENCH_SRC) -- $(CFLAGS_ALL)
+	clang-tidy --quiet $(LIB_SRC) $(CMD_SRC) $(TEST_C) -- $(CFLAGS_ALL)
 	mandoc -T lint -W warning $(MAN)
 	shellcheck $(SCRIPTS)
 
 format: ## Show where clang-format would lay out the code differently (a proposal, not a test)
-	clang-format --dry-run $(LIB_SRC) $(CMD_SRC) $(TEST_SRC)
+	clang-format --dry-run $(LIB_SRC) $(CMD_SRC) $(TEST_C)
 
 bench: ## Measure accuracy and speed (minutes; prints tables)
 	@test -f tests/bench/run.sh || { echo 'tests/bench/run.sh is missing' >&2; exit 1; }
