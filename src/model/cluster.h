@@ -51,6 +51,7 @@ struct cluster {
 	int64_t nodes;
 	int64_t gpus_per_node;
 	int64_t world;             /* nodes * gpus_per_node */
+	int64_t domain_gpus;       /* of a full level 0, which a small world does not fill */
 	int64_t nics_per_node;
 	struct quantity nic_bits;  /* of one NIC, bit/s */
 	struct gpu gpu;
@@ -67,12 +68,13 @@ const char *cluster_slug(int index);
 const char *cluster_slug_text(struct arena *arena, int index);
 
 /*
- * A cluster from what stands on the command line: a built-in slug, SLUGxN
- * nodes, or a short string such as
+ * A cluster from what stands on the command line: a built-in slug (one node;
+ * a rack of 18 nodes for *-nvl72), SLUGxN nodes, or a short string such as
  *   "node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s"
  * NULL after adding errors. `is_cluster_text` says whether it looks like one
  * (and not like a file name).
  */
+enum { CLUSTER_MAX_NODES = 1000000, CLUSTER_MAX_WORLD = 1 << 20 };
 bool is_cluster_text(const char *text);
 struct cluster *cluster_from_text(struct arena *arena, struct diags *diags, const char *text);
 
