@@ -6,6 +6,7 @@
 #include "base/diag.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -23,12 +24,35 @@ static const char *
 formatted(struct arena *arena, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
+/* Control characters (C0, DEL, and C1 in UTF-8) of a file must not reach a terminal. */
+static size_t
+control_length(const char *text)
+{
+	unsigned char first = (unsigned char)text[0];
+	unsigned char second = first == '\0' ? 0 : (unsigned char)text[1];
+
+	if (first == 0xc2 && second >= 0x80 && second <= 0x9f)
+		return 2;
+	return first < 0x20 || first == 0x7f ? 1 : 0;
+}
+
 static const char *
 formatted(struct arena *arena, const char *format, va_list arguments)
 {
+	struct str raw = str_new(arena);
 	struct str text = str_new(arena);
+	size_t taken;
 
-	str_addv(&text, format, arguments);
+	str_addv(&raw, format, arguments);
+	for (size_t i = 0; i < raw.length; i += taken) {
+		taken = control_length(raw.text + i);
+		for (size_t j = 0; j < taken; j++)
+			str_addf(&text, "\\x%02x", (unsigned char)raw.text[i + j]);
+		if (taken == 0) {
+			str_addc(&text, raw.text[i]);
+			taken = 1;
+		}
+	}
 	return text.text;
 }
 
