@@ -17,6 +17,8 @@ TEST_FILTER ?= *
 # --- one folder of objects per kind of build ------------------------------------------------------
 
 BUILD ?= release
+# V=1 shows whole commands.
+say = $(if $(V),,@echo '  $(1)  $@';)
 CFLAGS ?= -O2 -g
 SANITIZE_release =
 SANITIZE_asan = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -68,23 +70,23 @@ moeplan: $(OBJ)/moeplan FORCE
 	@cmp -s $< $@ || cp $< $@
 
 $(OBJ)/moeplan: $(CMD_OBJ) $(OBJ)/libmoeplan.a
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(OBJ)/libmoeplan.a: $(LIB_OBJ) $(OBJ)/sources
-	rm -f $@
-	$(AR) rcs $@ $(LIB_OBJ)
+	@rm -f $@
+	$(call say,AR)$(AR) rcs $@ $(LIB_OBJ)
 
 $(OBJ)/%.o: %.c $(OBJ)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 $(OBJ)/gen/%.o: build/gen/%.c $(OBJ)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 build/gen/builtin_models.c: src/model/embed.sh $(MODELS) build/gen/models
 	@mkdir -p $(@D)
-	sh src/model/embed.sh $(MODELS) >$@.tmp
+	$(call say,GEN)sh src/model/embed.sh $(MODELS) >$@.tmp
 	@mv $@.tmp $@
 
 # What a file depends on beside other files: the command, the list of sources, the list of models.
@@ -105,19 +107,19 @@ build/gen/models: FORCE
 .SECONDARY:
 
 $(TEST_BIN): %: %.o $$(call objects,$$(EXTRA_$$(@F)) $$(TEST_HELP)) $(OBJ)/libmoeplan.a
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lcriterion $(LDLIBS)
+	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lcriterion $(LDLIBS)
 
 # With libFuzzer in the fuzz build, else with a main() that replays files.
 ifeq ($(BUILD),fuzz)
 $(FUZZ_BIN): %: %.o $$(call objects,$$(FUZZ_HELP)) $(OBJ)/libmoeplan.a
-	$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LD)$(CC) $(CFLAGS_ALL) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
 else
 $(FUZZ_BIN): %: %.o $$(call objects,tests/fuzz/replay.c $$(FUZZ_HELP)) $(OBJ)/libmoeplan.a
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 endif
 
 $(BENCH_BIN): %: %.o $$(call objects,$$(BENCH_HELP)) $(OBJ)/libmoeplan.a
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 tests: $(OBJ)/moeplan $(TEST_BIN) $(FUZZ_BIN)
 benches: $(OBJ)/moeplan $(BENCH_BIN)

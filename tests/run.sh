@@ -19,30 +19,41 @@ OBJ=${OBJ:-build/release}
 case $OBJ in /*) ;; *) OBJ=$PWD/$OBJ ;; esac
 MOEPLAN=$OBJ/moeplan
 export OBJ MOEPLAN
-log=$(mktemp)
-trap 'rm -f "$log" "$log".*' EXIT
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+log=$scratch/log
 passed=0
 failed=0
 
+# What sanitizers and valgrind find goes to files: Criterion does not look at the exit status of a
+# test that has passed, and a program's messages stay as they are.
+mkdir "$scratch/found"
+export ASAN_OPTIONS="detect_leaks=1:log_path=$scratch/found/asan"
+export UBSAN_OPTIONS="print_stacktrace=1:log_path=$scratch/found/ubsan"
 under=
 if [ -n "${VALGRIND:-}" ]; then
 	# Leaks that are proved; what Criterion and GLPK keep until exit is no mistake of ours.
 	under="valgrind -q --trace-children=yes --error-exitcode=99 --leak-check=full
-		--errors-for-leak-kinds=definite --show-leak-kinds=definite"
-	MOEPLAN=$log.moeplan
+		--errors-for-leak-kinds=definite --show-leak-kinds=definite
+		--log-file=$scratch/found/valgrind.%p"
+	MOEPLAN=$scratch/moeplan
 	# shellcheck disable=SC2086 # one line
 	echo '#!/bin/sh
 exec' $under "'$OBJ/moeplan'" '"$@"' >"$MOEPLAN"
 	chmod +x "$MOEPLAN"
 fi
-# Sanitizers must end a program that they find wrong, leaks included.
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1}"
-export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 
 count() { # NAME PASSED FAILED
 	passed=$((passed + $2))
 	failed=$((failed + $3))
 	printf '  %-28s %5d passed %5d failed\n' "$1" "$2" "$3"
+	find "$scratch/found" -type f -size +0 >"$scratch/reports"
+	if [ -s "$scratch/reports" ]; then
+		xargs cat <"$scratch/reports"
+		rm -f "$scratch/found"/*
+		failed=$((failed + 1))
+		printf '  %-28s %5d passed %5d failed\n' "$1: memory and arithmetic" 0 1
+	fi
 }
 
 # A runner counts by its closing line; without one it is a single test. A bad exit is a failure
@@ -69,7 +80,7 @@ criterion() { # PROGRAM NAME
 		return
 	fi
 	# shellcheck disable=SC2086 # $under is several words or none
-	timeout "${TEST_TIMEOUT:-1800}" $under "$1" --ascii --filter "${TEST_FILTER:-*}" >"$log" 2>&1
+	timeout "${TEST_TIMEOUT:-1800}" $under "$1" --color=never --filter "${TEST_FILTER:-*}" >"$log" 2>&1
 	status=$?
 	ok=$(sed -n 's/.*Synthesis: .*Passing: \([0-9]*\).*/\1/p' "$log")
 	bad=$(sed -n 's/.*Synthesis: .*Failing: \([0-9]*\).*/\1/p' "$log")
