@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_EVALUATOR_H
+#define MOEPLAN_EVALUATOR_H
+
+#include "planner/comm.h"
+#include "planner/estimate.h"
+#include "planner/params.h"
+#include "planner/rates.h"
+#include "planner/tensors.h"
+
+/* Private to the files behind planner/estimate.h. */
+
+/* Trained elements by how they are split: the sharding buckets. */
+struct buckets {
+	double tp, kv, replicated, expert;
+	double kv_heads; /* KV projections are split over at most this many ranks */
+};
+
+/* A matrix of a layer: output and input width, and who multiplies with it. */
+struct product {
+	enum component component;
+	enum shard shard;
+	bool split_cols;
+	double count, rows, cols;
+};
+
+/* Kinds 0..n_kinds-1 are the model's; the MTP layer, when there is one, is kind n_kinds. */
+enum { EVALUATOR_KINDS = MODEL_MAX_KINDS + 1 };
+struct kind_facts {
+	const struct layer_kind *kind;
+	int64_t layers;
+	struct buckets buckets;
+	int n_products;
+	struct product products[TENSORS_MAX];
+	double context;      /* mean keys a query sees at the job's sequence length */
+};
+
+struct evaluator {
+	const struct model *model;
+	const struct cluster *cluster;
+	const struct job *job;
+	int n_kinds;
+	struct kind_facts kinds[EVALUATOR_KINDS]; /* [n_kinds] is the MTP layer */
+	bool has_mtp;
+	struct buckets embedding, head, mtp_own;  /* mtp_own: projection and norms, a layer */
+	double flops_training; /* a token, MTP included */
+	double capacity_bytes;
+};
+
+/* What one strategy makes of the sizes; derived once an evaluation. */
+struct sizes {
+	double M;            /* tokens that a rank's sharded matrices see: b*s/CP */
+	double T;            /* tokens of hidden-size tensors: M/TP */
+	double rows;         /* rows of the permuted tokens on a mean rank, before ETP */
+	double hot;          /* fullest rank / mean, for time */
+	double tp, kv_tp, ep, etp;
+	double fp8;          /* 1 when linear inputs are kept in one byte */
+	bool graphs;
+	struct links links;
+	struct span tp_span, cp_span, ep_span, etp_span, dp_span, edp_span;
+	int64_t pp_stride;
+};
+void sizes_init(const struct evaluator *evaluator, const struct strategy *strategy,
+    struct sizes *sizes);
+/* Fullest expert rank over the mean under the job's load. */
+double load_hot(const struct load_skew *skew, int64_t experts, int64_t ep);
+
+/* Model state of some elements on one rank, bytes. */
+struct state {
+	double weights, gradients, optimizer;
+};
+struct state state_bytes(const struct buckets *buckets, const struct strategy *strategy);
+/* Elements of the buckets on one rank: dense (tensor-parallel) and expert part. */
+double local_dense(const struct buckets *buckets, const struct strategy *strategy);
+double local_expert(const struct buckets *buckets, const struct strategy *strategy);
+/* Elements of weight-gradient scratch buffers: one a distinct weight shape of the layers given by `present`. */
+double wgrad_elements(const struct evaluator *evaluator, const struct strategy *strategy,
+    const bool present[EVALUATOR_KINDS], bool has_head);
+
+/* Activations of one layer and micro-batch on one rank, bytes. */
+struct activations {
+	double kept;       /* until the backward pass, after recompute */
+	double full;       /* with nothing recomputed: what a replay brings back */
+	double transient;  /* beyond `full`, while the layer's backward runs */
+	double moe_buffers; /* part of transient that belongs to the dispatcher */
+};
+struct activations layer_activations(const struct evaluator *evaluator, int kind,
+    const struct strategy *strategy, const struct sizes *sizes, double load);
+/* Bytes kept per micro-batch by the head (norm in, head in) and by the logits. */
+double head_activations(const struct evaluator *evaluator, const struct sizes *sizes);
+double logits_bytes(const struct evaluator *evaluator, const struct strategy *strategy,
+    const struct sizes *sizes);
+
+/* Seconds of one layer and micro-batch, by part; sums are what the schedule sees. */
+struct layer_time {
+	double forward[TIME_PARTS], backward[TIME_PARTS]; /* exposed */
+	double forward_s, backward_s;                     /* their sums */
+	double recompute_s;                               /* in backward, of a fully recomputed layer */
+	double hidden[TIME_PARTS];                        /* forward and backward together */
+	double bytes[CLUSTER_MAX_LEVELS];                 /* forward and backward together */
+};
+void layer_time(const struct evaluator *evaluator, int kind, const struct strategy *strategy,
+    const struct sizes *sizes, struct layer_time *time);
+/* Output head and loss of one micro-batch; the MTP copies of them included. */
+void head_time(const struct evaluator *evaluator, const struct strategy *strategy,
+    const struct sizes *sizes, struct layer_time *time);
+
+/* Everything of one strategy that does not depend on the layout. */
+struct costs {
+	struct sizes sizes;
+	struct activations activations[EVALUATOR_KINDS], skewed[EVALUATOR_KINDS];
+	struct state state[EVALUATOR_KINDS];
+	struct layer_time time[EVALUATOR_KINDS], head;
+	double full_recompute_s[EVALUATOR_KINDS];
+	struct state embedding_state, head_state, mtp_state;
+	double head_bytes, logits_bytes, mtp_bytes;
+	double handoff_s, handoff_bytes; /* one stage hand-off, one direction */
+	int handoff_level;
+};
+void costs_init(const struct evaluator *evaluator, const struct strategy *strategy,
+    struct costs *costs);
+
+/* Memory of one stage under a layout, all parts and totals. */
+void stage_memory(const struct evaluator *evaluator, const struct strategy *strategy,
+    const struct costs *costs, const struct layout *layout, int stage, struct stage_memory *memory);
+
+/* The linear form of both, for the pipeline split. */
+void stage_costs(const struct evaluator *evaluator, const struct strategy *strategy,
+    const struct costs *costs, struct stage_costs *out);
+/* Schedule, traffic, optimizer; without `scratch` the closed form of the schedule. */
+void step_time(const struct evaluator *evaluator, const struct strategy *strategy,
+    const struct costs *costs, const struct layout *layout, struct arena *scratch,
+    struct estimate *estimate);
+
+#endif

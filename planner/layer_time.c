@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How long does one layer take for one micro-batch, forward and backward?
+ *
+ *     forward  = max(GPU + exposed communication, host) + sync gap
+ *     backward = max(2 GPU + ..., 1.5 host) + sync gap + recompute
+ * GPU time of a product is max(FLOP / (rate x shape), bytes / bandwidth);
+ * attention counts the causal half; what only moves bytes (norms, residuals,
+ * SwiGLU, permutation, router, fp8 casts) is bytes over bandwidth. Host time is
+ * launching: decisive for MoE layers with little work a GPU.
+ * Communication: comm.c. A part of it hides behind independent work when the
+ * overlap is switched on; ring attention hides behind the core.
+ * Sources: efficiencies in rates.c; byte counts from AMD-AGI/Primus projection
+ * and the kernels of NVIDIA/Megatron-LM.
+ * Ignored: power throttling, contention of overlapped kernels for SMs.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "planner/evaluator.h"
+
+struct context {
+	const struct evaluator *e;
+	const struct kind_facts *facts;
+	const struct strategy *s;
+	const struct sizes *z;
+	double h;
+	double rows;       /* permuted rows on the slowest rank, ETP gather included */
+	double dense_rate, grouped_rate, bandwidth;
+};
+
+/* Share of the rate that a dimension of this size reaches: x / (x + x_half). */
+static double
+fill(double size)
+{
+	return size / (size + rate_table[RATE_GEMM_HALF_DIM].value);
+}
+
+static double
+matmul_s(const struct context *c, double rate, double tokens, double rows, double cols, double count)
+{
+	double flop = 2 * tokens * rows * cols;
+	double bytes = 2 * (tokens * (rows + cols) + count * rows * cols);
+
+	if (tokens <= 0)
+		return 0;
+	return fmax(flop / (rate * fill(tokens / count) * fill(rows) * fill(cols)),
+	    bytes / c->bandwidth);
+}
+
+/* Grouped products lose below about two thousand rows an expert. */
+static double
+grouped_fill(double rows_per_expert)
+{
+	double full = rate_table[RATE_GROUPED_ROWS].value;
+
+	if (rows_per_expert >= full || rows_per_expert <= 0)
+		return 1;
+	return pow(rows_per_expert / full, rate_table[RATE_GROUPED_POWER].value);
+}
+
+static double
+product_s(const struct context *c, const struct product *p)
+{
+	const struct sizes *z = c->z;
+	double rows = p->rows, cols = p->cols;
+
+	if (p->shard == SHARD_EXPERT) {
+		double local = p->count / z->ep;
+		double rate = c->grouped_rate * grouped_fill(c->rows / local);
+
+		*(p->split_cols ? &cols : &rows) /= z->etp;
+		return matmul_s(c, rate, c->rows, rows, cols, local);
+	}
+	if (p->shard == SHARD_NONE)
+		return matmul_s(c, c->dense_rate, z->T, rows, cols, 1);
+	*(p->split_cols ? &cols : &rows) /= p->shard == SHARD_KV ? z->kv_tp : z->tp;
+	return matmul_s(c, c->dense_rate, z->M, rows, cols, 1);
+}
+
+static enum time_part
+part_of(enum component component)
+{
+	switch (component) {
+	case COMPONENT_EXPERTS:
+		return TIME_EXPERTS;
+	case COMPONENT_DENSE_MLP:
+	case COMPONENT_SHARED_EXPERT:
+		return TIME_MLP;
+	case COMPONENT_ROUTER:
+		return TIME_MEMORY_BOUND;
+	default:
+		return TIME_ATTENTION;
+	}
+}
+
+/* 2 x heads x (d_qk + d_v) x context FLOP a token, on this rank's heads. */
+static double
+core_flop(const struct context *c)
+{
+	const struct mixer *m = &c->facts->kind->mixer;
+	double qk = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
+	double heads = (double)m->heads / c->z->tp;
+
+	if (m->kind != MIXER_GQA && m->kind != MIXER_MLA)
+		return 0;
+	return 2 * heads * (qk + (double)m->value_dim) * c->facts->context * c->z->M;
+}
+
+/* Bytes that elementwise kernels read and write in the forward pass. */
+static double
+mixer_bytes(const struct context *c)
+{
+	const struct mixer *m = &c->facts->kind->mixer;
+	const struct sizes *z = c->z;
+	double qk = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
+	double rotated = ((double)m->heads + fmax((double)m->kv_heads, z->tp)) / z->tp * qk;
+	double passes = m->qk_norm == QK_NORM_NONE ? 1 : 2;
+
+	/* norm in and out, residual in, in, out; rotary (and q/k norm) in and out */
+	return z->T * c->h * (4 + 6) + passes * 4 * z->M * rotated;
+}
+
+static double
+ffn_bytes(const struct context *c)
+{
+	const struct ffn *f = &c->facts->kind->ffn;
+	const struct sizes *z = c->z;
+	double tensors = f->ungated ? 2 : 3;
+	double bytes = z->T * c->h * (4 + 6);
+
+	bytes += 2 * tensors * z->M * (double)(f->dense_width + f->shared_width) / z->tp;
+	bytes += 2 * tensors * c->rows * (double)f->expert_width / z->etp;
+	bytes += 16 * z->T * (double)f->experts; /* fp32 logits, softmax, top-k, map: four passes */
+	return bytes;
+}
+
+/* Gather into expert order and back; a second sort when ranks hold several experts. */
+static double
+permute_bytes(const struct context *c)
+{
+	const struct ffn *f = &c->facts->kind->ffn;
+	bool sorts = c->z->ep > 1 && (double)f->experts > c->z->ep;
+	bool fused = c->s->dispatcher == DISPATCH_DEEPEP || c->s->dispatcher == DISPATCH_HYBRIDEP;
+	double first = fused ? 0 : 2 * c->h * c->z->T * (double)(1 + f->top_k);
+	double second = sorts || fused ? 4 * c->h * c->rows : 0;
+
+	if (f->experts == 0)
+		return 0;
+	return 2 * (first + second) * rate_table[RATE_PERMUTE].value;
+}
+
+/* Elements of all linear inputs: what fp8 casts read and write. */
+static double
+cast_bytes(const struct context *c)
+{
+	const struct kind_facts *k = c->facts;
+	double elements = 0;
+
+	if (c->z->fp8 <= 0)
+		return 0;
+	for (int i = 0; i < k->n_products; i++) {
+		const struct product *p = &k->products[i];
+		double cols = p->split_cols ? p->cols / (p->shard == SHARD_EXPERT ? c->z->etp : c->z->tp)
+		                            : p->cols;
+
+		if (p->component == COMPONENT_ROUTER)
+			continue;
+		elements += cols * (p->shard == SHARD_EXPERT ? c->rows
+		        : p->shard == SHARD_NONE ? c->z->T : c->z->M);
+	}
+	return elements * rate_table[RATE_FP8_CAST_BYTES].value;
+}
+
+static void
+gpu_time(const struct context *c, struct layer_time *t)
+{
+	const struct gpu *gpu = &c->e->cluster->gpu;
+	double flash = gpu->flops[FLOP_BF16].value;
+	double core = core_flop(c);
+	double moved = (mixer_bytes(c) + ffn_bytes(c) + permute_bytes(c) + cast_bytes(c)) / c->bandwidth;
+
+	for (int i = 0; i < c->facts->n_products; i++) {
+		const struct product *p = &c->facts->products[i];
+		double seconds = product_s(c, p);
+
+		t->forward[part_of(p->component)] += seconds;
+		t->backward[part_of(p->component)] += 2 * seconds;
+	}
+	t->forward[TIME_ATTENTION] += core / (flash * rate_table[RATE_FLASH_FORWARD].value);
+	t->backward[TIME_ATTENTION] += core * rate_table[RATE_FLASH_BACKWARD_FLOPS].value /
+	    (flash * rate_table[RATE_FLASH_BACKWARD].value);
+	t->forward[TIME_MEMORY_BOUND] += moved;
+	t->backward[TIME_MEMORY_BOUND] += 2 * moved;
+}
+
+/* Books `count` transfers, of which `share` may hide behind `window` seconds of work. */
+static void
+book(const struct context *c, struct layer_time *t, double *exposed, enum time_part part,
+    const struct transfer *transfer, double count, double share, double window)
+{
+	double seconds = count * transfer->seconds;
+	double hidden = fmin(share * seconds, window);
+
+	exposed[part] += seconds - hidden;
+	t->hidden[part] += hidden;
+	for (int l = 0; l < c->z->links.n_levels; l++)
+		t->bytes[l] += count * transfer->bytes[l];
+}
+
+static double
+overlap_share(const struct strategy *s, enum overlap bit, enum rate rate)
+{
+	return s->overlap & bit ? rate_table[rate].value : 0;
+}
+
+static void
+tensor_parallel_time(const struct context *c, struct layer_time *t)
+{
+	const struct layer_kind *k = c->facts->kind;
+	const struct sizes *z = c->z;
+	double share = overlap_share(c->s, OVERLAP_TP, RATE_HIDDEN_TP);
+	double blocks = k->mixer.kind != MIXER_NONE;
+	struct transfer one;
+
+	if (z->tp > 1) {
+		blocks += k->ffn.dense_width > 0 || k->ffn.shared_width > 0;
+		one = comm_gather(&z->links, &z->tp_span, 2 * z->M * c->h);
+		book(c, t, t->forward, TIME_TENSOR_PARALLEL, &one, 2 * blocks, share, INFINITY);
+		book(c, t, t->backward, TIME_TENSOR_PARALLEL, &one, 2 * blocks, share, INFINITY);
+	}
+	if (z->etp > 1 && k->ffn.experts > 0) {
+		one = comm_gather(&z->links, &z->etp_span, 2 * c->rows * c->h);
+		book(c, t, t->forward, TIME_TENSOR_PARALLEL, &one, 2, share, INFINITY);
+		book(c, t, t->backward, TIME_TENSOR_PARALLEL, &one, 2, share, INFINITY);
+	}
+}
+
+/* Ring attention: keys and values of the other CP-1 ranks pass by, twice as much backward. */
+static void
+context_parallel_time(const struct context *c, struct layer_time *t)
+{
+	const struct mixer *m = &c->facts->kind->mixer;
+	const struct sizes *z = c->z;
+	double share = rate_table[RATE_HIDDEN_CP].value, heads, width;
+	struct transfer one;
+
+	if (z->cp_span.size <= 1 || m->kind == MIXER_NONE)
+		return;
+	heads = m->kind == MIXER_MLA ? (double)m->heads / z->tp : fmax(1, (double)m->kv_heads / z->tp);
+	width = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
+	one = comm_gather(&z->links, &z->cp_span,
+	    2 * z->M * (double)z->cp_span.size * heads * (width + (double)m->value_dim));
+	book(c, t, t->forward, TIME_CONTEXT_PARALLEL, &one, 1, share, t->forward[TIME_ATTENTION]);
+	book(c, t, t->backward, TIME_CONTEXT_PARALLEL, &one, 2, share, t->backward[TIME_ATTENTION]);
+}
+
+static double
+work_of(const double *parts)
+{
+	return parts[TIME_ATTENTION] + parts[TIME_MLP] + parts[TIME_EXPERTS] +
+	    parts[TIME_MEMORY_BOUND];
+}
+
+static void
+all_to_all_time(const struct context *c, struct layer_time *t)
+{
+	const struct ffn *f = &c->facts->kind->ffn;
+	const struct sizes *z = c->z;
+	bool fused = c->s->dispatcher == DISPATCH_DEEPEP || c->s->dispatcher == DISPATCH_HYBRIDEP;
+	double share = overlap_share(c->s, OVERLAP_EP, RATE_HIDDEN_EP);
+	double width = f->latent > 0 ? (double)f->latent : c->h;
+	struct dispatch d = {.tokens = z->T, .token_bytes = 2 * width, .experts = f->experts,
+	    .top_k = f->top_k, .route_groups = f->route_groups, .top_groups = f->top_groups,
+	    .hot = z->hot, .deduplicate = fused, .gather = c->s->dispatcher == DISPATCH_ALLGATHER};
+	struct transfer combine, dispatch;
+
+	if (f->experts == 0 || z->ep_span.size <= 1)
+		return;
+	if (c->s->capacity > 0)
+		d.tokens *= c->s->capacity / z->hot;
+	combine = comm_dispatch(&z->links, &z->ep_span, &d);
+	if (fused && z->fp8 > 0)
+		d.token_bytes = width * (1 + 4.0 / 128); /* one byte and a scale a block of 128 */
+	dispatch = comm_dispatch(&z->links, &z->ep_span, &d);
+	book(c, t, t->forward, TIME_ALL_TO_ALL, &dispatch, 1, share, work_of(t->forward));
+	book(c, t, t->forward, TIME_ALL_TO_ALL, &combine, 1, share, work_of(t->forward));
+	book(c, t, t->backward, TIME_ALL_TO_ALL, &combine, 2, share, work_of(t->backward));
+}
+
+static double
+sum_parts(const double *parts)
+{
+	double sum = 0;
+
+	for (int i = 0; i < TIME_PARTS; i++)
+		sum += parts[i];
+	return sum;
+}
+
+/* Forward launch time of the layer on the host. */
+static double
+host_s(const struct context *c)
+{
+	bool moe = c->facts->kind->ffn.experts > 0;
+	double seconds = rate_table[RATE_HOST_DENSE_S].value;
+
+	if (moe)
+		seconds += rate_table[RATE_HOST_MOE_S].value;
+	if (c->z->fp8 > 0)
+		seconds *= rate_table[RATE_HOST_FP8].value;
+	if (c->z->graphs)
+		seconds *= rate_table[RATE_HOST_GRAPHS].value;
+	return seconds;
+}
+
+/* The host waits for token counts before it can launch dropless experts. */
+static double
+gap_s(const struct context *c)
+{
+	bool reads_counts = c->s->dispatcher != DISPATCH_HYBRIDEP;
+
+	if (c->facts->kind->ffn.experts == 0 || c->s->capacity > 0 || !reads_counts || c->z->graphs)
+		return 0;
+	return rate_table[RATE_SYNC_GAP_S].value;
+}
+
+static void
+host_time(const struct context *c, struct layer_time *t)
+{
+	double host = host_s(c), gap = gap_s(c);
+
+	t->forward[TIME_HOST] += fmax(0, host - sum_parts(t->forward)) + gap;
+	t->backward[TIME_HOST] +=
+	    fmax(0, host * rate_table[RATE_HOST_BACKWARD].value - sum_parts(t->backward)) + gap;
+}
+
+/* Forward seconds of the modules that are replayed in the backward pass. */
+static double
+selective_s(const struct context *c, const struct layer_time *t)
+{
+	const struct layer_kind *k = c->facts->kind;
+	const struct mixer *m = &k->mixer;
+	const struct sizes *z = c->z;
+	unsigned modules = c->s->recompute.modules;
+	double seconds = 0, h_bytes = 4 * z->T * c->h, heads = (double)m->heads / z->tp;
+
+	if (modules & MODULE_LAYERNORM)
+		seconds += 2 * h_bytes / c->bandwidth;
+	if (modules & MODULE_CORE_ATTN)
+		seconds += core_flop(c) / (c->e->cluster->gpu.flops[FLOP_BF16].value *
+		                              rate_table[RATE_FLASH_FORWARD].value);
+	if (modules & MODULE_MLA_UP_PROJ && m->kind == MIXER_MLA)
+		seconds += matmul_s(c, c->dense_rate, z->M, heads * (double)(m->nope_dim + m->rope_dim),
+		               (double)m->q_rank, 1) +
+		    matmul_s(c, c->dense_rate, z->M, heads * (double)(m->nope_dim + m->value_dim),
+		        (double)m->kv_rank, 1);
+	if (k->ffn.experts == 0)
+		return seconds + (modules & MODULE_MLP ? t->forward[TIME_MLP] : 0);
+	if (modules & MODULE_MOE)
+		return seconds + t->forward[TIME_MLP] + t->forward[TIME_EXPERTS] +
+		    t->forward[TIME_ALL_TO_ALL] + (ffn_bytes(c) + permute_bytes(c)) / c->bandwidth +
+		    t->forward[TIME_HOST];
+	if (modules & MODULE_MOE_ACT)
+		seconds += 6 * c->rows * (double)k->ffn.expert_width / z->etp / c->bandwidth;
+	if (modules & MODULE_SHARED_EXPERTS)
+		seconds += t->forward[TIME_MLP];
+	return seconds;
+}
+
+static void
+finish(struct layer_time *t)
+{
+	t->forward_s = sum_parts(t->forward);
+	t->backward_s = sum_parts(t->backward);
+}
+
+void
+layer_time(const struct evaluator *e, int kind, const struct strategy *s, const struct sizes *z,
+    struct layer_time *t)
+{
+	const struct ffn *f = &e->kinds[kind].kind->ffn;
+	struct context c = {.e = e, .facts = &e->kinds[kind], .s = s, .z = z,
+	    .h = (double)e->model->hidden,
+	    .dense_rate = gemm_flops(&e->cluster->gpu, s->precision),
+	    .grouped_rate = grouped_flops(&e->cluster->gpu, s->precision),
+	    .bandwidth = memory_Bps(&e->cluster->gpu)};
+
+	memset(t, 0, sizeof(*t));
+	if (f->experts > 0) {
+		double rows = z->T * (double)f->top_k;
+
+		c.rows = z->etp * (s->capacity > 0 ? rows * s->capacity : rows * z->hot);
+	}
+	gpu_time(&c, t);
+	tensor_parallel_time(&c, t);
+	context_parallel_time(&c, t);
+	all_to_all_time(&c, t);
+	host_time(&c, t);
+	t->recompute_s = sum_parts(t->forward);
+	if (s->recompute.kind == RECOMPUTE_SELECTIVE)
+		t->backward[TIME_RECOMPUTE] += selective_s(&c, t);
+	finish(t);
+}
+
+/* Head product in bf16 whatever the precision, and two passes over what the loss keeps. */
+void
+head_time(const struct evaluator *e, const struct strategy *s, const struct sizes *z,
+    struct layer_time *t)
+{
+	struct context c = {.e = e, .s = s, .z = z, .h = (double)e->model->hidden,
+	    .bandwidth = memory_Bps(&e->cluster->gpu)};
+	double copies = e->has_mtp ? 1 + (double)e->model->mtp_layers : 1;
+	double rate = gemm_flops(&e->cluster->gpu, PRECISION_BF16);
+	double product, projection = 0, loss = 2 * logits_bytes(e, s, z) / c.bandwidth;
+
+	memset(t, 0, sizeof(*t));
+	product = matmul_s(&c, rate, z->M, (double)e->model->vocab / z->tp, c.h, 1);
+	if (e->has_mtp)
+		projection = (copies - 1) * matmul_s(&c, rate, z->M, c.h / z->tp, 2 * c.h, 1);
+	t->forward[TIME_HEAD] = copies * (product + loss / 2) + projection;
+	t->backward[TIME_HEAD] = copies * (2 * product + loss / 2) + 2 * projection;
+	if (z->tp > 1) {
+		struct transfer one = comm_gather(&z->links, &z->tp_span, 2 * z->M * c.h);
+
+		book(&c, t, t->forward, TIME_TENSOR_PARALLEL, &one, copies, 0, 0);
+		book(&c, t, t->backward, TIME_TENSOR_PARALLEL, &one, copies, 0, 0);
+	}
+	finish(t);
+}

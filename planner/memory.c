@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How much memory does a pipeline stage need at its worst moment?
+ *
+ *     peak = state + max over events
+ *     end of the head's forward:  kept activations of all passes alive + logits
+ *     start of a layer's backward: the same + what the replay brings back + transients
+ * then context, libraries and communicators, and fragmentation: activations
+ * x (1/0.94 - 1). A maximum over events, not a sum of maxima: savings of
+ * recompute saturate at the next event. Alive passes come from the schedule.
+ * Sources: MooreThreads/SimuMax (mem_factor), measured allocator peaks.
+ * Ignored: the optimizer step's own temporaries (below the other two events).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "planner/evaluator.h"
+#include "planner/schedule.h"
+
+/* Layers of a chunk that full recompute replays: the first `layers`, 0 all. */
+static int
+replayed(const struct strategy *s, int layers)
+{
+	if (s->recompute.kind != RECOMPUTE_FULL)
+		return 0;
+	if (s->recompute.layers > 0 && s->recompute.layers < layers)
+		return (int)s->recompute.layers;
+	return layers;
+}
+
+static bool
+is_last(const struct layout *layout, int chunk)
+{
+	return chunk + 1 == layout->pp * layout->vpp;
+}
+
+/* Bytes one pass of a chunk keeps; `acts` balanced or skewed. */
+static double
+chunk_bytes(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    const struct activations *acts, const struct layout *layout, int chunk)
+{
+	int first = layout->first[chunk], last = layout->first[chunk + 1];
+	int replay = replayed(s, last - first);
+	double input = 2 * c->sizes.T * (double)e->model->hidden, bytes = replay * input;
+
+	for (int l = first + replay; l < last; l++)
+		bytes += acts[e->model->kind_of[l]].kept;
+	if (is_last(layout, chunk)) {
+		bytes += c->head_bytes;
+		if (e->has_mtp) {
+			double layer = s->recompute.kind == RECOMPUTE_FULL ? input
+			                                                   : acts[e->n_kinds].kept;
+
+			bytes += (double)e->model->mtp_layers * (layer + c->mtp_bytes);
+		}
+	}
+	return bytes;
+}
+
+/* The largest surplus of one layer's backward over what is kept of it. */
+static double
+backward_surplus(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    const struct activations *acts, const bool *present, double *buffers)
+{
+	double input = 2 * c->sizes.T * (double)e->model->hidden, most = 0;
+
+	*buffers = 0;
+	for (int k = 0; k < EVALUATOR_KINDS; k++) {
+		double kept, surplus;
+
+		if (!present[k])
+			continue;
+		kept = s->recompute.kind == RECOMPUTE_FULL ? input : acts[k].kept;
+		surplus = acts[k].full - kept + acts[k].transient;
+		if (surplus > most) {
+			most = surplus;
+			*buffers = acts[k].moe_buffers;
+		}
+	}
+	return most;
+}
+
+/* Activations, logits and dispatcher buffers at the worst event. */
+static double
+peak_events(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    const struct activations *acts, const struct layout *layout, int stage, const bool *present,
+    struct stage_memory *m)
+{
+	double bytes[LAYOUT_MAX_CHUNKS], alive, surplus, buffers, logits = 0;
+
+	for (int v = 0; v < layout->vpp; v++)
+		bytes[v] = chunk_bytes(e, s, c, acts, layout, v * layout->pp + stage);
+	alive = schedule_peak(layout->pp, layout->vpp, s->micro_batches, stage, bytes, &m->in_flight);
+	surplus = backward_surplus(e, s, c, acts, present, &buffers);
+	if (m->has_head)
+		logits = c->logits_bytes * (1 + (e->has_mtp ? (double)e->model->mtp_layers : 0));
+	m->parts[MEMORY_ACTIVATIONS] = alive + (logits >= surplus ? 0 : surplus - buffers);
+	m->parts[MEMORY_LOGITS] = logits >= surplus ? logits : 0;
+	m->parts[MEMORY_MOE_BUFFERS] = logits >= surplus ? 0 : buffers;
+	return alive + fmax(logits, surplus);
+}
+
+static void
+add_state(struct stage_memory *m, const struct state *state, double times)
+{
+	m->parts[MEMORY_WEIGHTS] += times * state->weights;
+	m->parts[MEMORY_GRADIENTS] += times * state->gradients;
+	m->parts[MEMORY_OPTIMIZER] += times * state->optimizer;
+}
+
+/* ZeRO-3 works on whole units: this one and the next are gathered, one gradient is whole. */
+static void
+add_gathered(const struct evaluator *e, const struct strategy *s, const bool *present,
+    struct stage_memory *m)
+{
+	double most = 0;
+
+	if (s->zero < 3)
+		return;
+	for (int k = 0; k < EVALUATOR_KINDS; k++)
+		if (present[k])
+			most = fmax(most, local_dense(&e->kinds[k].buckets, s) +
+			        local_expert(&e->kinds[k].buckets, s));
+	m->parts[MEMORY_WEIGHTS] += 2 * 2 * most;
+	m->parts[MEMORY_GRADIENTS] += (s->grad_type == FLOAT_BF16 ? 2 : 4) * most;
+}
+
+static void
+stage_state(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    const struct layout *layout, int stage, bool *present, struct stage_memory *m)
+{
+	double counts[EVALUATOR_KINDS] = {0};
+
+	for (int v = 0; v < layout->vpp; v++) {
+		int chunk = v * layout->pp + stage;
+
+		for (int l = layout->first[chunk]; l < layout->first[chunk + 1]; l++)
+			counts[e->model->kind_of[l]]++;
+		m->has_embedding |= chunk == 0;
+		m->has_head |= is_last(layout, chunk);
+	}
+	if (m->has_head && e->has_mtp) {
+		counts[e->n_kinds] = (double)e->model->mtp_layers;
+		add_state(m, &c->mtp_state, counts[e->n_kinds]);
+	}
+	for (int k = 0; k < EVALUATOR_KINDS; k++) {
+		present[k] = counts[k] > 0;
+		if (present[k])
+			add_state(m, &c->state[k], counts[k]);
+	}
+	if (m->has_embedding)
+		add_state(m, &c->embedding_state, 1);
+	/* tied: the last stage keeps its own copy unless it holds the embedding already */
+	if (m->has_head)
+		add_state(m, &c->head_state, 1);
+	if (m->has_head && e->model->tied && !m->has_embedding)
+		add_state(m, &c->embedding_state, 1);
+	/* MTP looks tokens up again; its stage has the embedding too */
+	if (m->has_head && e->has_mtp && !e->model->tied && !m->has_embedding)
+		add_state(m, &c->embedding_state, 1);
+	add_gathered(e, s, present, m);
+	m->parts[MEMORY_WGRAD_BUFFERS] = 2 * wgrad_elements(e, s, present, m->has_head);
+}
+
+static double
+fragmentation(double activations)
+{
+	return activations * (1 / rate_table[RATE_ALLOCATOR].value - 1);
+}
+
+void
+stage_memory(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    const struct layout *layout, int stage, struct stage_memory *m)
+{
+	bool present[EVALUATOR_KINDS] = {false};
+	struct stage_memory scratch;
+	double state, acts, skewed, runtime = rate_table[RATE_RUNTIME_BYTES].value;
+
+	memset(m, 0, sizeof(*m));
+	m->layers = layout_stage_layers(layout, stage);
+	stage_state(e, s, c, layout, stage, present, m);
+	state = m->parts[MEMORY_WEIGHTS] + m->parts[MEMORY_GRADIENTS] +
+	    m->parts[MEMORY_OPTIMIZER] + m->parts[MEMORY_WGRAD_BUFFERS];
+	acts = peak_events(e, s, c, c->activations, layout, stage, present, m);
+	scratch = *m;
+	skewed = peak_events(e, s, c, c->skewed, layout, stage, present, &scratch);
+	m->parts[MEMORY_RUNTIME] = runtime;
+	m->parts[MEMORY_FRAGMENTATION] = fragmentation(acts);
+	m->allocated_bytes = state + acts;
+	m->total_bytes = state + acts + runtime + fragmentation(acts);
+	m->low_bytes = state + acts + runtime;
+	m->high_bytes = m->total_bytes + rate_table[RATE_RUNTIME_HIGH_BYTES].value - runtime;
+	m->skewed_bytes = state + skewed + runtime + fragmentation(skewed);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How fast is a part in practice, as a fraction of its datasheet?
+ *
+ * The values come from published measurements; where one was chosen so that
+ * published training steps come out right, the last column says what else it
+ * may be absorbing. They are efficiencies, not physics.
+ */
+#include "planner/rates.h"
+
+#define REPLAY "replay of published Megatron, torchtitan and SimuMax runs"
+
+const struct rate_row rate_table[RATES] = {
+    [RATE_GEMM_BF16] = {"gemm_bf16", 0.74, "of the measured matmul ceiling", REPLAY,
+        "launch gaps, small matrices"},
+    [RATE_GEMM_FP8] = {"gemm_fp8", 0.88, "of the measured matmul ceiling", REPLAY,
+        "the ceiling was measured in bf16"},
+    [RATE_GEMM_FP4] = {"gemm_fp4", 0.67, "of the measured matmul ceiling", REPLAY,
+        "the ceiling was measured in bf16"},
+    [RATE_CEILING_DEFAULT] = {"matmul_ceiling_default", 0.78, "of the datasheet peak",
+        "mean of A100, H100, B200, GB200 in stas00/ml-engineering, MAMF table", NULL},
+    [RATE_GEMM_HALF_DIM] = {"gemm_half_dim", 48, "elements",
+        "physical default: tile and pipeline fill of a matrix dimension", NULL},
+    [RATE_GROUPED_BF16] = {"grouped_gemm_bf16", 1.0, "of the measured matmul ceiling",
+        "NVIDIA/Megatron-LM functional test moe_perf, 8,192 rows an expert; " REPLAY,
+        "its upper bound in the fit"},
+    [RATE_GROUPED_ROWS] = {"grouped_gemm_rows", 2048, "rows an expert",
+        "NVIDIA/Megatron-LM functional test moe_perf: the dense ceiling is reached from about there",
+        NULL},
+    [RATE_GROUPED_POWER] = {"grouped_gemm_power", 0.35, "exponent below that",
+        "physical default: thin products are bound by weight traffic", NULL},
+    [RATE_FLASH_FORWARD] = {"flash_forward", 0.50, "of the datasheet peak",
+        "FlashAttention-3 and cuDNN published rates at head width 128; " REPLAY,
+        "rotary embedding, layout copies"},
+    [RATE_FLASH_BACKWARD] = {"flash_backward", 0.42, "of the datasheet peak",
+        "the same", "rotary embedding, layout copies"},
+    [RATE_FLASH_BACKWARD_FLOPS] = {"flash_backward_flops", 2.5, "of forward",
+        "Dao, FlashAttention-2 (arXiv 2307.08691): five products against two", NULL},
+    [RATE_FLASH_UNTUNED] = {"flash_untuned", 0.48, "of flash_forward",
+        "SDPA and FlexAttention stacks; " REPLAY, NULL},
+    [RATE_MEMORY] = {"memory", 0.65, "of the datasheet bandwidth",
+        "between 0.57 (" REPLAY ") and 0.80 (copy kernels)", "kernels too short to fill the part"},
+    [RATE_PERMUTE] = {"permute", 1.5, "x the bytes moved",
+        "AMD-AGI/Primus projection and " REPLAY, "index kernels, padding"},
+    [RATE_LINK] = {"link", 0.80, "of the nominal rate",
+        "nccl-tests bus bandwidth in a node: A100 240, H100 371, B200 722 GB/s", NULL},
+    [RATE_NIC_ALL_TO_ALL] = {"nic_all_to_all", 0.73, "of the nominal NIC rate",
+        "measured 80-90 % up to 8 nodes, 72 % at 32 nodes", "contention between groups"},
+    [RATE_MESSAGE_PEER_S] = {"message_peer", 0.7e-6, "s a peer", "AMD-AGI/Primus, nccl-tests fits",
+        NULL},
+    [RATE_HIDDEN_EP] = {"hidden_all_to_all", 0.60, "of all-to-all under independent compute", REPLAY,
+        NULL},
+    [RATE_HIDDEN_TP] = {"hidden_tensor_parallel", 0.48, "of tensor-parallel traffic", REPLAY, NULL},
+    [RATE_HIDDEN_CP] = {"hidden_context_parallel", 0.80, "of ring attention traffic",
+        "physical default: transfers run beside the attention of the previous block", NULL},
+    [RATE_HIDDEN_DP] = {"hidden_data_parallel", 0.80, "of gradient and parameter traffic",
+        "physical default; not identifiable from published runs", NULL},
+    [RATE_HOST_DENSE_S] = {"host_dense_layer", 0.5e-3, "s forward", REPLAY, NULL},
+    [RATE_HOST_MOE_S] = {"host_moe_layer", 3.05e-3, "s forward", REPLAY, NULL},
+    [RATE_HOST_BACKWARD] = {"host_backward", 1.5, "x forward", REPLAY, NULL},
+    [RATE_HOST_FP8] = {"host_fp8", 1.41, "x bf16", REPLAY, NULL},
+    [RATE_HOST_GRAPHS] = {"host_cuda_graphs", 0.30, "of the eager launch time", REPLAY, NULL},
+    [RATE_SYNC_GAP_S] = {"sync_gap", 0.5e-3, "s a dropless MoE layer and direction", REPLAY,
+        "token counts read back by the host"},
+    [RATE_STEP_S] = {"step_overhead", 0.1, "s a step", REPLAY, "data loading, logging"},
+    [RATE_STEP_LOW] = {"step_low", 0.75, "of the predicted step", "80 % of " REPLAY, NULL},
+    [RATE_STEP_HIGH] = {"step_high", 1.35, "of the predicted step", "80 % of " REPLAY, NULL},
+    [RATE_RUNTIME_BYTES] = {"runtime", 3.5 * 1024 * 1024 * 1024, "bytes",
+        "CUDA context, libraries, communicators; " REPLAY, NULL},
+    [RATE_RUNTIME_HIGH_BYTES] = {"runtime_high", 9.5 * 1024 * 1024 * 1024, "bytes",
+        "upper end measured on 8 x H100 with many communicators", NULL},
+    [RATE_ALLOCATOR] = {"allocator", 0.94, "allocated / reserved activations",
+        "MooreThreads/SimuMax, reserved against allocated", NULL},
+    [RATE_AT_RISK] = {"at_risk", 0.93, "of the usable memory", REPLAY, NULL},
+    [RATE_SKEWED_LOAD] = {"skewed_load", 1.7, "fullest rank / mean",
+        "yanring/Megatron-MoE-ModelZoo long dropless runs: 1.70 to 1.85", NULL},
+    [RATE_LOGIT_FUSED_BYTES] = {"logit_fused", 4, "bytes a logit",
+        "bf16 logits and their gradient; SimuMax B200 peaks", NULL},
+    [RATE_LOGIT_COMPILED_BYTES] = {"logit_compiled", 13, "bytes a logit",
+        "pytorch/torchtitan published peaks with torch.compile", NULL},
+    [RATE_LOGIT_EAGER_BYTES] = {"logit_eager", 16, "bytes a logit",
+        "bf16, fp32 copy, log-softmax, two gradients; KempnerForge peaks", NULL},
+    [RATE_FP8_CAST_BYTES] = {"fp8_cast", 4, "bytes an element of every linear input", REPLAY, NULL},
+};
+
+static enum flop_type
+flop_type(enum precision precision)
+{
+	switch (precision) {
+	case PRECISION_FP16:
+		return FLOP_FP16;
+	case PRECISION_FP8:
+	case PRECISION_FP8_BLOCKWISE:
+	case PRECISION_MXFP8:
+		return FLOP_FP8;
+	case PRECISION_NVFP4:
+		return FLOP_FP4;
+	default:
+		return FLOP_BF16;
+	}
+}
+
+bool
+precision_is_fp8(enum precision precision)
+{
+	return flop_type(precision) == FLOP_FP8 || flop_type(precision) == FLOP_FP4;
+}
+
+double
+peak_flops(const struct gpu *gpu, enum precision precision)
+{
+	double peak = gpu->flops[flop_type(precision)].value;
+
+	return peak > 0 ? peak : gpu->flops[FLOP_BF16].value;
+}
+
+double
+gemm_flops(const struct gpu *gpu, enum precision precision)
+{
+	static const enum rate efficiency[FLOP_TYPES] = {
+	    [FLOP_BF16] = RATE_GEMM_BF16,
+	    [FLOP_FP16] = RATE_GEMM_BF16,
+	    [FLOP_FP8] = RATE_GEMM_FP8,
+	    [FLOP_FP4] = RATE_GEMM_FP4,
+	};
+	double ceiling = gpu->matmul_ceiling.value;
+	enum flop_type type = flop_type(precision);
+
+	if (gpu->flops[type].value <= 0)
+		type = FLOP_BF16;
+	if (ceiling <= 0)
+		ceiling = rate_table[RATE_CEILING_DEFAULT].value;
+	return gpu->flops[type].value * ceiling * rate_table[efficiency[type]].value;
+}
+
+double
+grouped_flops(const struct gpu *gpu, enum precision precision)
+{
+	double dense = gemm_flops(gpu, precision);
+
+	if (precision_is_fp8(precision) && gpu->flops[FLOP_FP8].value > 0)
+		return dense;
+	return dense / rate_table[RATE_GEMM_BF16].value * rate_table[RATE_GROUPED_BF16].value;
+}
+
+double
+link_Bps(const struct level *level)
+{
+	double share = level->Bps.value / level->oversubscription;
+
+	return level->Bps.origin == ORIGIN_MEASURED ? share : share * rate_table[RATE_LINK].value;
+}
+
+double
+memory_Bps(const struct gpu *gpu)
+{
+	bool measured = gpu->hbm_Bps.origin == ORIGIN_MEASURED;
+
+	return gpu->hbm_Bps.value * (measured ? 1 : rate_table[RATE_MEMORY].value);
+}
