@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_BENCH_H
+#define MOEPLAN_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+#include "rerun.h"
+
+/* One replay of runs.csv and the report that grows from it. */
+struct bench {
+	struct arena *arena;
+	struct diags *diags;
+	struct rerun *reruns;
+	size_t count;
+	struct str out;
+};
+
+/* A time was measured and predicted. */
+static inline bool
+has_time(const struct rerun *r)
+{
+	return r->outcome == OUTCOME_PREDICTED && r->measured_step_s > 0;
+}
+
+/* Rows that count: not set aside for a reason that lies outside the model. */
+static inline bool
+counts(const struct rerun *r)
+{
+	return has_time(r) && !r->run->aside[0];
+}
+
+/* The same model, cluster and options. */
+bool same_layout(const struct rerun *a, const struct rerun *b);
+
+/* Appends the ranking of comparable runs; each group on a line of its own when `rows`. */
+void ranking_report(struct bench *bench, bool rows);
+
+#endif

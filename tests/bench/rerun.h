@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_BENCH_RERUN_H
+#define MOEPLAN_BENCH_RERUN_H
+
+#include "planner/estimate.h"
+#include "runs.h"
+
+enum outcome {
+	OUTCOME_PREDICTED,
+	OUTCOME_UNSTATED,    /* the source leaves out what a prediction needs */
+	OUTCOME_UNMODELLED,  /* the tool says so by name, or there is no config of a class it lacks */
+	OUTCOME_REFUSED,     /* a row that should be modelled was refused */
+	OUTCOME_NOT_FINITE,
+};
+
+/* A run and what the tool makes of it. */
+struct rerun {
+	const struct run *run;
+	enum outcome outcome;
+	const char *reason;      /* why not predicted */
+	const char *command;     /* what was typed: equal text is the same configuration */
+	struct estimate estimate;
+	double seq, batch, gpus;
+	double flops_per_token;  /* training, causal half, as the tool counts them */
+	double measured_step_s;  /* 0: no time was published */
+	double closed_step_s, bound_step_s;
+	double counter;          /* the source's FLOPs a token over ours, its convention; 0: unknown */
+	int nodes;
+	bool expert_group_leaves_domain;
+};
+
+/* Reads model, cluster and strategy as the command line does, and evaluates. */
+void rerun_run(struct arena *arena, const char *folder, const struct run *run, struct rerun *rerun);
+
+/* Predicted memory by the run's mem_kind, GiB, and the model state in it. */
+struct memory_prediction {
+	double gib, state_gib;
+};
+struct memory_prediction rerun_memory(const struct rerun *rerun);
+
+#endif

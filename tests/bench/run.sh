@@ -1,0 +1,19 @@
+#!/bin/sh
+# Measures accuracy and speed: replays the published runs of runs.csv and times the search.
+#
+# usage: tests/bench/run.sh [accuracy|speed]     builds what is missing with -O2 (OBJ: build/release)
+set -eu
+
+cd "$(dirname "$0")/../.."
+what=${1:-accuracy speed}
+obj=${OBJ:-build/release}
+
+status=0
+for program in $what; do
+	make --no-print-directory -s OBJ="$obj" "$obj/tests/bench/$program"
+	case $program in
+	accuracy) "$obj/tests/bench/accuracy" tests/bench || status=1 ;;
+	*) "$obj/tests/bench/$program" || status=1 ;;
+	esac
+done
+exit $status
