@@ -12,15 +12,19 @@ struct arena;
 /*
  * A mixed-integer linear model, minimised, independent of the solver.
  * Columns and rows are numbered from 0. Built with the functions below, which
- * validate (index, finite, no duplicate entry) so that GLPK never aborts.
+ * validate (index, finite, no duplicate entry) so that GLPK never aborts: the
+ * first mistake is remembered, and milp_solve() answers MILP_FAILED with it.
  */
 struct milp;
 enum milp_kind { MILP_CONTINUOUS, MILP_INTEGER, MILP_BINARY };
 
 struct milp *milp_new(struct arena *arena, const char *name);
-/* Infinite bounds are +-INFINITY. Returns the column's number. Names: [A-Za-z0-9_()=.,], for the LP file. */
-int milp_column(struct milp *milp, const char *name, enum milp_kind kind, double low, double high,
-    double cost);
+/*
+ * Infinite bounds are +-INFINITY. Returns the column's number. Names, for the LP
+ * file: a letter, then [A-Za-z0-9_.()]; none begins like a number's exponent (e1).
+ */
+int milp_column(
+    struct milp *milp, const char *name, enum milp_kind kind, double low, double high, double cost);
 int milp_row(struct milp *milp, const char *name, double low, double high);
 void milp_entry(struct milp *milp, int row, int column, double value);
 /* Changes that keep the basis: bounds and costs of columns, bounds of rows. */
@@ -37,23 +41,28 @@ extern const char *const milp_status_names[];
 struct milp_result {
 	enum milp_status status;
 	double objective;
-	double bound;        /* best proved lower bound; objective when optimal */
-	double *x;           /* per column, arena */
+	double bound;	     /* best proved lower bound; objective when optimal */
+	double *x;	     /* per column, arena */
 	const char *message; /* MILP_FAILED: GLPK's own words */
 };
 
 struct milp_options {
-	double time_limit_s; /* 0: none */
-	double gap;          /* stop at this relative gap; 0: optimal */
+	double time_limit_s;  /* 0: none */
+	double gap;	      /* stop at this relative gap; 0: optimal */
+	int memory_limit_mib; /* GLPK fails beyond it; 0: none */
 };
 
 /*
- * Solves with GLPK. Every answer is re-checked by milp_check() before it is
+ * Solves with GLPK, from the basis of the last solve of the same model when there
+ * is one. Every answer is re-checked with milp_violation() before it is
  * returned: a solution that does not satisfy the model comes back MILP_FAILED.
  */
-struct milp_result milp_solve(struct arena *arena, struct milp *milp,
-    const struct milp_options *options);
-/* Largest violation of bounds, rows and integrality by x; shares no code with the solver. */
+struct milp_result milp_solve(
+    struct arena *arena, struct milp *milp, const struct milp_options *options);
+/*
+ * Largest violation of bounds, rows and integrality by x, relative to the limit
+ * where that is above 1; shares no code with the solver.
+ */
 double milp_violation(const struct milp *milp, const double *x);
 /* The model as CPLEX LP text, which glpsol --lp, CBC and HiGHS read. */
 const char *milp_lp_text(struct arena *arena, const struct milp *milp);

@@ -152,7 +152,8 @@ lower_bound(const struct windows *w)
 		most.time_s = fmax(most.time_s, fixed.time_s);
 		most.bytes = fmax(most.bytes, fixed.bytes);
 	}
-	return (struct load){fmax(most.time_s, (sum.time_s + w->time_s[w->layers]) / pp), most.bytes};
+	return (struct load){
+	    fmax(most.time_s, (sum.time_s + w->time_s[w->layers]) / pp), most.bytes};
 }
 
 /*
@@ -268,7 +269,7 @@ partition_fast(const struct stage_costs *costs, const struct model *model, struc
 	layout->vpp = costs->vpp;
 	layout->mtp_back = 0;
 	return costs->vpp == 1 ? partition_stages(&windows, layout)
-	                       : partition_chunks(&windows, layout);
+			       : partition_chunks(&windows, layout);
 }
 
 struct partition_peak

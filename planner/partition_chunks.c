@@ -37,8 +37,8 @@ may_be_empty(const struct layout *layout, int chunk)
 static struct load
 chunk_load(const struct descent *d, int chunk)
 {
-	return window_load(d->w, chunk % d->layout->pp, d->layout->first[chunk],
-	    d->layout->first[chunk + 1]);
+	return window_load(
+	    d->w, chunk % d->layout->pp, d->layout->first[chunk], d->layout->first[chunk + 1]);
 }
 
 static void
@@ -187,7 +187,7 @@ least_gain(const struct stage_costs *costs, int stage, bool by_time)
 		if (costs->recomputed > 0)
 			kept -= costs->saved_bytes[k];
 		least = fmin(least, by_time ? costs->layer_s[k]
-		                            : costs->state_bytes[k] + costs->alive[stage] * kept);
+					    : costs->state_bytes[k] + costs->alive[stage] * kept);
 	}
 	return least;
 }
@@ -199,7 +199,7 @@ lightest_unseen(const struct descent *d, const bool seen[], bool by_time)
 
 	for (int s = 0; s < d->layout->pp; s++)
 		if (!seen[s] && (found < 0 || value_of(d->stages[s], by_time) <
-		                        value_of(d->stages[found], by_time)))
+						  value_of(d->stages[found], by_time)))
 			found = s;
 	return found;
 }

@@ -16,9 +16,9 @@
 
 struct programme {
 	struct windows w;
-	double most;              /* a time that is known to be reached, or INFINITY */
-	double *before, *now;     /* f(s-1, .), f(s, .) */
-	int16_t *from;            /* [pp][layers + 1] */
+	double most;	      /* a time that is known to be reached, or INFINITY */
+	double *before, *now; /* f(s-1, .), f(s, .) */
+	int16_t *from;	      /* [pp][layers + 1] */
 };
 
 static bool
@@ -77,9 +77,8 @@ partition_exact(struct arena *scratch, const struct stage_costs *costs, const st
 
 	assert(costs->vpp == 1 && costs->pp <= model->layers + 2);
 	windows_init(&p->w, costs, model);
-	p->most = partition_fast(costs, model, layout)
-	    ? partition_peak(costs, model, layout).time_s
-	    : INFINITY;
+	p->most = partition_fast(costs, model, layout) ? partition_peak(costs, model, layout).time_s
+						       : INFINITY;
 	p->before = arena_array(scratch, layers + 1, sizeof(double));
 	p->now = arena_array(scratch, layers + 1, sizeof(double));
 	p->from = arena_array(scratch, (size_t)costs->pp * (layers + 1), sizeof(*p->from));

@@ -33,13 +33,16 @@ random_layers(struct model *model, int kinds, int shape, uint64_t *state)
 	model->n_kinds = kinds;
 	for (int l = 0; l < model->layers; l++) {
 		int runs = l < first ? 0 : kinds - 1;
-		int kind = shape == 0 ? runs : shape == 1 ? l % kinds : (int)next_random(state) % kinds;
+		int kind = shape == 0	? runs
+			   : shape == 1 ? l % kinds
+					: (int)next_random(state) % kinds;
 
 		model->kind_of[l] = (uint8_t)kind;
 	}
 }
 
-/* Inner stages hold any layer if they hold one of them: the capacity is above every single layer. */
+/* Inner stages hold any layer if they hold one of them: the capacity is above every single layer.
+ */
 static void
 random_instance(struct instance *in, int layers, int pp, int vpp, uint64_t *state)
 {
@@ -48,7 +51,8 @@ random_instance(struct instance *in, int layers, int pp, int vpp, uint64_t *stat
 
 	memset(in, 0, sizeof(*in));
 	in->model.layers = layers;
-	random_layers(&in->model, 1 + (int)next_random(state) % 3, (int)next_random(state) % 3, state);
+	random_layers(
+	    &in->model, 1 + (int)next_random(state) % 3, (int)next_random(state) % 3, state);
 	c->pp = pp;
 	c->vpp = vpp;
 	c->n_kinds = in->model.n_kinds;
@@ -75,7 +79,7 @@ random_instance(struct instance *in, int layers, int pp, int vpp, uint64_t *stat
 }
 
 struct best {
-	double time_s;        /* within the capacity */
+	double time_s;	      /* within the capacity */
 	double bytes_at_time; /* the least worst stage at that time */
 	double least_bytes;   /* of all layouts */
 };
@@ -136,7 +140,8 @@ check_shape(const struct instance *in, const struct layout *layout)
 		cr_assert_geq(layout->first[c + 1] - layout->first[c], c > 0 && c < chunks - 1);
 }
 
-#define cr_assert_near(a, b) cr_assert(fabs((a) - (b)) <= 1e-8 * fabs(b), "%.12g is not %.12g", a, b)
+#define cr_assert_near(a, b)                                                                       \
+	cr_assert(fabs((a) - (b)) <= 1e-8 * fabs(b), "%.12g is not %.12g", a, b)
 
 Test(partition, one_chunk_a_stage_is_exact)
 {
@@ -190,7 +195,8 @@ Test(partition, partly_recomputed_stages_are_exact)
 		check_shape(&in, &layout);
 		cr_assert_eq(fits, isfinite(best.time_s), "instance %d", i);
 		if (fits)
-			cr_assert_near(partition_peak(&in.costs, &in.model, &layout).time_s, best.time_s);
+			cr_assert_near(
+			    partition_peak(&in.costs, &in.model, &layout).time_s, best.time_s);
 	}
 }
 
@@ -208,13 +214,15 @@ Test(partition, dynamic_programme_is_exact)
 		double found;
 
 		random_instance(&in, pp + (int)next_random(&state) % 8, pp, 1, &state);
-		/* No assumption at all: the first layers may be dear to recompute, memory very tight. */
+		/* No assumption at all: the first layers may be dear to recompute, memory very
+		 * tight. */
 		in.costs.recomputed = (int)next_random(&state) % 4;
 		in.costs.recompute_s[0] *= 10;
 		in.costs.capacity_bytes *= uniform(&state, 0.3, 1.2);
 		best = brute_force(&in);
 		found = partition_exact(arena, &in.costs, &in.model, &layout);
-		cr_assert_eq(isfinite(found), isfinite(best.time_s), "instance %d: %g, %g", i, found, best.time_s);
+		cr_assert_eq(isfinite(found), isfinite(best.time_s), "instance %d: %g, %g", i,
+		    found, best.time_s);
 		if (isfinite(found)) {
 			check_shape(&in, &layout);
 			cr_assert_near(found, best.time_s);
@@ -225,7 +233,8 @@ Test(partition, dynamic_programme_is_exact)
 	arena_free(arena);
 }
 
-/* With layers of one kind the descent ends at the best; with several it must be near and rarely miss. */
+/* With layers of one kind the descent ends at the best; with several it must be near and rarely
+ * miss. */
 Test(partition, several_chunks_a_stage_are_near_the_best)
 {
 	uint64_t state = 11;
@@ -271,8 +280,13 @@ Test(partition, the_stage_with_most_micro_batches_holds_fewer_layers)
 
 	for (int l = 3; l < 61; l++)
 		in.model.kind_of[l] = 1;
-	in.costs = (struct stage_costs){.pp = 16, .vpp = 1, .n_kinds = 2, .layer_s = {1, 1},
-	    .state_bytes = {1, 1}, .activation_bytes = {0.1, 0.1}, .capacity_bytes = 100};
+	in.costs = (struct stage_costs){.pp = 16,
+	    .vpp = 1,
+	    .n_kinds = 2,
+	    .layer_s = {1, 1},
+	    .state_bytes = {1, 1},
+	    .activation_bytes = {0.1, 0.1},
+	    .capacity_bytes = 100};
 	in.costs.fixed_s[15] = 1;
 	for (int s = 0; s < 16; s++)
 		in.costs.alive[s] = 16 - s;
@@ -291,8 +305,12 @@ Test(partition, nothing_fits_gives_the_least_excess)
 	struct instance in = {.model = {.layers = 8, .n_kinds = 1}};
 	struct layout layout;
 
-	in.costs = (struct stage_costs){.pp = 2, .vpp = 1, .n_kinds = 1, .layer_s = {1},
-	    .state_bytes = {10}, .capacity_bytes = 20};
+	in.costs = (struct stage_costs){.pp = 2,
+	    .vpp = 1,
+	    .n_kinds = 1,
+	    .layer_s = {1},
+	    .state_bytes = {10},
+	    .capacity_bytes = 20};
 	in.costs.fixed_bytes[0] = 30;
 	cr_assert_not(partition_fast(&in.costs, &in.model, &layout));
 	/* 30 + 2 * 10 against 6 * 10: 5 and 3 would be 60, 2 and 6 is 60, 3 and 5 is 60 too. */
