@@ -63,7 +63,7 @@ members_inside(int64_t unit, int64_t stride, int64_t size)
 
 	if (inside < 1)
 		return 1;
-	if (inside >= size && (unit % (stride * size) == 0 || unit >= stride * size * 2))
+	if (inside >= size && unit % (stride * size) == 0)
 		return size;
 	if (inside >= size)
 		inside = unit % (stride * size) / stride; /* a block straddles two units */
