@@ -80,6 +80,18 @@ check_options() { # COMMAND
 	fi
 }
 
+# Every command that the program lists has its paragraph in moeplan(1).
+check_commands() {
+	"$MOEPLAN" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' | sort -u >"$scratch/help"
+	sed -n 's/^\.It Cm \([a-z]*\).*/\1/p' man/moeplan.1 | sort -u >"$scratch/page"
+	if [ -s "$scratch/help" ] && cmp -s "$scratch/page" "$scratch/help"; then
+		pass
+	else
+		diff "$scratch/page" "$scratch/help" >"$scratch/diff" || true
+		fail "man/moeplan.1 (<) and moeplan help (>) list different commands" "$scratch/diff"
+	fi
+}
+
 check_lint() { # PAGE
 	if mandoc -T lint -W warning "$1" >"$scratch/lint" 2>&1; then pass; else fail "$1" "$scratch/lint"; fi
 }
@@ -112,6 +124,7 @@ for page in man/*.[0-9]; do
 	check_lint "$page"
 	check_references "$page"
 done
+check_commands
 for page in man/moeplan-*.1; do
 	command=${page#man/moeplan-}
 	check_options "${command%.1}"
