@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What would this exact strategy cost? Memory of every stage, step time, traffic, verdict. */
+#include "cmd/json_estimate.h"
+#include "cmd/text_estimate.h"
+
+static enum status
+report(struct request *request, const struct strategy *strategy, const struct estimate *estimate)
+{
+	if (request->common.format == FORMAT_JSON)
+		json_estimate(request, strategy, estimate);
+	else if (estimate)
+		text_estimate(request, estimate);
+	else
+		text_invalid(request, strategy);
+	if (!estimate)
+		return STATUS_NO;
+	return estimate->verdict == VERDICT_OOM ? STATUS_NO : STATUS_YES;
+}
+
+static int
+more_gpus_than_there_are(struct request *request, const struct strategy *strategy)
+{
+	struct loc nowhere = {NULL, 0, 0};
+
+	if (strategy->world <= request->cluster->world)
+		return 0;
+	diag_error(request->diags, nowhere, "the strategy takes %lld GPUs, the cluster has %lld",
+	    (long long)strategy->world, (long long)request->cluster->world);
+	diag_last_hint(request->diags, "give a cluster of at least %lld nodes, or smaller degrees",
+	    (long long)((strategy->world + request->cluster->gpus_per_node - 1) /
+		request->cluster->gpus_per_node));
+	return -1;
+}
+
+/* The layout string, or the even split that a framework makes without one. */
+static int
+choose_layout(struct request *request, const struct strategy *strategy, struct layout *layout)
+{
+	struct loc option = {"--layout", 0, 0};
+
+	if (strategy->layout)
+		return layout_parse(layout, strategy->layout, request->model, (int)strategy->pp,
+		    request->diags, option);
+	layout_even(layout, request->model->layers, (int)strategy->pp, (int)strategy->vpp);
+	return 0;
+}
+
+static const struct estimate *
+estimate_strategy(struct request *request, const struct strategy *strategy)
+{
+	struct arena *arena = request->arena;
+	struct estimate *estimate = arena_alloc(arena, sizeof(*estimate));
+	struct layout *layout = arena_alloc(arena, sizeof(*layout));
+	struct evaluator *evaluator;
+	struct stage_memory *stages;
+
+	if (strategy_violations(strategy, request->model, request->diags) > 0 ||
+	    more_gpus_than_there_are(request, strategy) != 0 ||
+	    choose_layout(request, strategy, layout) != 0)
+		return NULL;
+	stages = arena_array(arena, (size_t)strategy->pp, sizeof(*stages));
+	evaluator = evaluator_new(arena, request->model, request->cluster, &request->job);
+	evaluate_exact(evaluator, strategy, layout, arena, stages, estimate);
+	estimate->stages = stages;
+	return estimate;
+}
+
+enum status
+cmd_estimate(struct request *request)
+{
+	struct strategy *strategy = &request->job.base;
+	enum status status;
+
+	if (inputs_load(request, 1U << SLOT_MODEL | 1U << SLOT_CLUSTER) != 0)
+		return STATUS_USAGE;
+	status = job_prepare(request);
+	if (status != STATUS_YES)
+		return status;
+	strategy_derive(strategy, request->model, request->cluster->world);
+	return report(request, strategy, estimate_strategy(request, strategy));
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which commands are there, what do they take, and how are they shown? One row a command. */
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+/* --- options that one command alone takes --------------------------------------------------- */
+
+static const struct field model_fields[] = {
+	{.name = "seq_len", .arg = "N", .help = "tokens of a sequence, for FLOPs a token "
+						 "(the longest that the config names)",
+	    .kind = FIELD_INT, .offset = offsetof(struct strategy, seq_len), .min = 1,
+	    .max = 1 << 27},
+	{.name = NULL},
+};
+
+static const struct field groups_fields[] = {
+	{.name = "gpus_per_node", .arg = "N", .help = "GPUs of a node (the cluster's, or 8)",
+	    .kind = FIELD_INT, .offset = offsetof(struct request, gpus_per_node), .min = 1,
+	    .max = 1 << 20, .option_only = true},
+	{.name = NULL},
+};
+
+/* --- tables by command ---------------------------------------------------------------------- */
+
+static void
+fill_sets(struct request *request, struct field_set sets[MAX_SETS], struct field_set first,
+    struct field_set second)
+{
+	size_t n = 0;
+
+	memset(sets, 0, MAX_SETS * sizeof(*sets));
+	if (first.fields)
+		sets[n++] = first;
+	if (second.fields)
+		sets[n++] = second;
+	sets[n] = (struct field_set){"Output", common_fields, &request->common};
+}
+
+static const struct field_set no_set = {NULL, NULL, NULL};
+
+static void
+common_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets, no_set, no_set);
+}
+
+static void
+model_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets,
+	    (struct field_set){"What to count", model_fields, &request->job.base}, no_set);
+}
+
+static void
+estimate_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets,
+	    (struct field_set){"Strategy", strategy_fields, &request->job.base}, no_set);
+}
+
+static void
+groups_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets,
+	    (struct field_set){"Strategy", strategy_fields, &request->job.base},
+	    (struct field_set){"Machine", groups_fields, request});
+}
+
+static void
+plan_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets, (struct field_set){"Search", job_fields, &request->job},
+	    (struct field_set){"Kept by the search", strategy_job_fields, &request->job.base});
+}
+
+/* --- the commands --------------------------------------------------------------------------- */
+
+static const char *const shells[] = {"bash", "zsh", "fish", NULL};
+static const char *const topics[] = {"names", "model", "estimate", "plan", "groups", "completion",
+	NULL};
+
+static const char *const model_examples[] = {
+	"moeplan model deepseek-v3 --seq-len 4096",
+	"moeplan model path/to/config.json --format json",
+	NULL,
+};
+static const char *const estimate_examples[] = {
+	"moeplan estimate mixtral-8x7b dgx-h100x2 --pp 2 --ep 8 --seq-len 4096 \\\n"
+	"      --global-batch 256",
+	"moeplan estimate run.yaml --ep 16          # sections of run.yaml, EP overridden",
+	NULL,
+};
+static const char *const plan_examples[] = {
+	"moeplan plan deepseek-v2-lite dgx-h100 --seq-len 4096 --global-batch 512",
+	"moeplan plan config.json dgx-h100x16 --seq-len 4096 --global-batch 1024 \\\n"
+	"      --pin tp=1 --max pp=8,memory=70GiB --top 10",
+	"moeplan plan run.yaml --format json --output plan.json",
+	NULL,
+};
+static const char *const groups_examples[] = {
+	"moeplan groups --world-size 16 --tp 2 --ep 4 --etp 1 --gpus-per-node 8",
+	"moeplan groups dgx-h100x16 --pp 4 --ep 8 --format json",
+	NULL,
+};
+static const char *const completion_examples[] = {
+	"source <(moeplan completion bash)",
+	"moeplan completion fish > ~/.config/fish/completions/moeplan.fish",
+	NULL,
+};
+static const char *const help_examples[] = {"moeplan help plan", "moeplan help names", NULL};
+
+enum {
+	TAKES_MODEL = 1U << SLOT_MODEL,
+	TAKES_ALL = 1U << SLOT_MODEL | 1U << SLOT_CLUSTER | 1U << SLOT_JOB,
+};
+
+#define MODEL_TEXT \
+	"MODEL    a Hugging Face config.json or its folder, a YAML file, '-', or a built-in\n" \
+	"         name such as deepseek-v3\n"
+#define CLUSTER_TEXT \
+	"CLUSTER  a YAML file, a built-in name (dgx-h100x16: 16 nodes of that kind), or a\n" \
+	"         text such as \"node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s\"\n"
+#define JOB_TEXT \
+	"JOB      a YAML file with 'schema: moeplan/job/v1'\n" \
+	"One file may hold the sections model, cluster, job and strategy; options override\n" \
+	"what it says.\n"
+
+const struct command commands[] = {
+	{
+	    .name = "model",
+	    .summary = "what a model is: parameters, active parameters, FLOPs a token",
+	    .arguments = "MODEL",
+	    .about = "What is this model? Parameters by component to the last digit, active\n"
+		     "parameters by three conventions, FLOPs a token.\n\n" MODEL_TEXT,
+	    .examples = model_examples, .sets = model_sets, .run = cmd_model,
+	    .slots = TAKES_MODEL, .has_document = true,
+	},
+	{
+	    .name = "estimate",
+	    .summary = "what one exact strategy costs: memory by stage, step time, verdict",
+	    .arguments = "MODEL CLUSTER [JOB]",
+	    .about = "What would this exact strategy cost? Memory of every pipeline stage, step\n"
+		     "time and where it goes, traffic, and whether it fits.\n\n" MODEL_TEXT
+			 CLUSTER_TEXT JOB_TEXT,
+	    .examples = estimate_examples, .sets = estimate_sets, .run = cmd_estimate,
+	    .slots = TAKES_ALL, .has_document = true,
+	},
+	{
+	    .name = "plan",
+	    .summary = "the best strategy, why, what was rejected, and what is proved",
+	    .arguments = "MODEL CLUSTER [JOB]",
+	    .about = "Which strategy is best? Searches all of them, and says why, what was\n"
+		     "rejected and why, and how far the answer is from provably optimal.\n\n"
+		     MODEL_TEXT CLUSTER_TEXT JOB_TEXT,
+	    .examples = plan_examples, .sets = plan_sets, .run = cmd_plan,
+	    .slots = TAKES_ALL, .has_document = true,
+	},
+	{
+	    .name = "groups",
+	    .summary = "which rank is in which group, and which groups leave the node",
+	    .arguments = "[CLUSTER]",
+	    .about = "Which rank is in which TP, CP, PP, DP, EP, ETP and EDP group, on which\n"
+		     "node, and which groups leave the node?\n\n" CLUSTER_TEXT
+		     "A file with a 'strategy:' section may stand in its place.\n",
+	    .examples = groups_examples, .sets = groups_sets, .run = cmd_groups,
+	    .slots = TAKES_ALL, .has_document = true,
+	},
+	{
+	    .name = "completion",
+	    .summary = "completion of commands, options and names for your shell",
+	    .arguments = "bash|zsh|fish",
+	    .about = "Writes a completion script, made from the option tables of this program.\n",
+	    .examples = completion_examples, .sets = common_sets, .run = cmd_completion,
+	    .words = shells,
+	},
+	{
+	    .name = "help",
+	    .summary = "this list, a command, or the built-in models and clusters",
+	    .arguments = "[COMMAND|names]",
+	    .about = "Explains a command, or lists the built-in models and clusters.\n",
+	    .examples = help_examples, .sets = common_sets, .run = cmd_help, .words = topics,
+	},
+	{.name = NULL},
+};
+
+const struct command *
+command_find(const char *name)
+{
+	const struct command *command;
+
+	for (command = commands; command->name; command++)
+		if (strcmp(command->name, name) == 0)
+			return command;
+	return NULL;
+}

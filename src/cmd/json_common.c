@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What do all JSON documents share? Head, inputs, diagnostics, model and cluster in brief. */
+#include "cmd/json_common.h"
+
+#include "planner/params.h"
+
+struct jsonw
+json_begin(struct request *request)
+{
+	struct jsonw w = jsonw_new(request->arena);
+	struct str schema = str_new(request->arena);
+
+	str_addf(&schema, "moeplan/%s/v1", request->command->name);
+	jsonw_open(&w, NULL);
+	jsonw_string(&w, "schema", schema.text);
+	jsonw_open(&w, "tool");
+	jsonw_string(&w, "name", "moeplan");
+	jsonw_string(&w, "version", MOEPLAN_VERSION);
+	jsonw_close(&w);
+	return w;
+}
+
+static void
+json_inputs(struct jsonw *w, const struct request *request)
+{
+	const struct input_file *input;
+
+	jsonw_list(w, "inputs");
+	for (input = request->inputs; input; input = input->next) {
+		jsonw_open(w, NULL);
+		jsonw_string(w, "file", input->name);
+		jsonw_string(w, "sha256", input->sha256);
+		jsonw_close(w);
+	}
+	jsonw_close(w);
+}
+
+static void
+json_diag(struct jsonw *w, const struct diag *diag)
+{
+	const struct diag_number *number;
+
+	jsonw_open(w, NULL);
+	jsonw_string(w, "rule", diag->rule);
+	jsonw_string(w, "severity", severity_name(diag->severity));
+	jsonw_bool(w, "silent", diag->silent);
+	jsonw_string(w, "message", diag->message);
+	jsonw_string(w, "hint", diag->hint);
+	jsonw_open(w, "numbers");
+	for (number = diag->numbers; number; number = number->next)
+		jsonw_double(w, number->name, number->value);
+	jsonw_close(w);
+	jsonw_string(w, "file", diag->loc.file);
+	jsonw_int(w, "line", diag->loc.line);
+	jsonw_int(w, "column", diag->loc.column);
+	jsonw_close(w);
+}
+
+void
+json_finish(struct request *request, struct jsonw *w)
+{
+	const struct diag *diag;
+
+	json_inputs(w, request);
+	jsonw_list(w, "diagnostics");
+	for (diag = request->diags->first; diag; diag = diag->next)
+		json_diag(w, diag);
+	jsonw_close(w);
+	jsonw_close(w);
+	str_add(&request->out, jsonw_end(w));
+}
+
+void
+json_failure(struct request *request)
+{
+	struct jsonw w = json_begin(request);
+
+	json_finish(request, &w);
+}
+
+void
+json_model_summary(struct jsonw *w, const char *key, const struct model *model)
+{
+	struct params params;
+
+	params_count(model, &params);
+	jsonw_open(w, key);
+	jsonw_string(w, "name", model->name);
+	jsonw_string(w, "architecture", model->architecture);
+	jsonw_int(w, "parameters", params.total);
+	jsonw_int(w, "active_parameters", params.active);
+	jsonw_int(w, "layers", model->layers);
+	jsonw_close(w);
+}
+
+void
+json_cluster_summary(struct jsonw *w, const char *key, const struct cluster *cluster)
+{
+	int i;
+
+	jsonw_open(w, key);
+	jsonw_string(w, "name", cluster->name);
+	jsonw_int(w, "nodes", cluster->nodes);
+	jsonw_int(w, "gpus_per_node", cluster->gpus_per_node);
+	jsonw_int(w, "world", cluster->world);
+	jsonw_string(w, "gpu", cluster->gpu.name);
+	jsonw_list(w, "levels");
+	for (i = 0; i < cluster->n_levels; i++) {
+		const struct level *level = &cluster->levels[i];
+
+		jsonw_open(w, NULL);
+		jsonw_string(w, "name", level->name);
+		jsonw_int(w, "gpus", level->gpus);
+		jsonw_double(w, "bytes_per_s", level->Bps.value);
+		jsonw_double(w, "latency_s", level->latency_s.value);
+		jsonw_close(w);
+	}
+	jsonw_close(w);
+	jsonw_close(w);
+}

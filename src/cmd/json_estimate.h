@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_JSON_ESTIMATE_H
+#define MOEPLAN_JSON_ESTIMATE_H
+
+#include "cmd/json_common.h"
+
+/* The document of `moeplan estimate`; without an estimate the strategy is invalid. */
+void json_estimate(struct request *request, const struct strategy *strategy,
+    const struct estimate *estimate);
+
+#endif

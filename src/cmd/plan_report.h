@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_PLAN_REPORT_H
+#define MOEPLAN_PLAN_REPORT_H
+
+#include "cmd/cmd.h"
+#include "planner/search.h"
+
+void json_plan(struct request *request, const struct plan *plan);
+void text_plan(struct request *request, const struct plan *plan);
+
+#endif

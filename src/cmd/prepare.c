@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Is everything there that an estimate needs? */
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "planner/estimate.h"
+
+static int
+need_seq_len(struct request *request)
+{
+	struct strategy *strategy = &request->job.base;
+	struct loc nowhere = {NULL, 0, 0};
+
+	if (strategy->seq_len > 0)
+		return 0;
+	strategy->seq_len = request->model->max_positions;
+	if (strategy->seq_len > 0) {
+		diag_add(request->diags, nowhere, NULL, SEVERITY_NOTE,
+		    "sequence length %s, the longest that the model's config names",
+		    units_grouped(request->arena, strategy->seq_len));
+		diag_last_hint(request->diags, "--seq-len trains on another length");
+		return 0;
+	}
+	diag_error(request->diags, nowhere,
+	    "the sequence length is not given, and the model names no longest one");
+	diag_last_hint(
+	    request->diags, "add --seq-len TOKENS, or 'seq_len:' in a job or strategy section");
+	return -1;
+}
+
+static int
+need_global_batch(struct request *request)
+{
+	struct loc nowhere = {NULL, 0, 0};
+
+	if (request->job.base.global_batch > 0)
+		return 0;
+	diag_error(request->diags, nowhere, "the global batch is not given");
+	diag_last_hint(request->diags,
+	    "add --global-batch SEQUENCES (of one optimizer step, all GPUs together), or "
+	    "'global_batch:' in a job or strategy section");
+	return -1;
+}
+
+static enum status
+need_covered_model(struct request *request)
+{
+	const char *refusal = evaluator_refusal(request->arena, request->model);
+
+	if (!refusal)
+		return STATUS_YES;
+	diag_error(request->diags, request->model->loc,
+	    "time and memory of '%s' cannot be estimated: %s", request->model->name, refusal);
+	diag_last_hint(request->diags,
+	    "what the cost model does not cover is refused, not guessed; 'moeplan model' counts "
+	    "its parameters");
+	return STATUS_NO;
+}
+
+enum status
+job_prepare(struct request *request)
+{
+	int missing = need_global_batch(request);
+
+	missing |= need_seq_len(request);
+	return missing ? STATUS_USAGE : need_covered_model(request);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What do all reports share? Labels, colour, the lines about model, cluster and strategy. */
+#include "cmd/text_common.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "planner/params.h"
+
+const char *
+paint(const struct request *request, enum paint paint, const char *text)
+{
+	static const char *const codes[] = {
+	    [PAINT_BOLD] = "1", [PAINT_GOOD] = "1;32", [PAINT_DOUBT] = "1;33", [PAINT_BAD] = "1;31"};
+
+	if (!request->color)
+		return text;
+	return arena_printf(request->arena, "\033[%sm%s\033[0m", codes[paint], text);
+}
+
+const char *
+text_verdict(const struct request *request, enum verdict verdict)
+{
+	static const enum paint paints[] = {[VERDICT_FITS] = PAINT_GOOD,
+	    [VERDICT_AT_RISK] = PAINT_DOUBT, [VERDICT_OOM] = PAINT_BAD,
+	    [VERDICT_INVALID] = PAINT_BAD};
+
+	return paint(request, paints[verdict], verdict_names[verdict]);
+}
+
+void
+text_label(struct request *request, const char *label)
+{
+	size_t length = strlen(label);
+
+	str_add(&request->out, paint(request, PAINT_BOLD, label));
+	str_pad(&request->out, ' ', length < TEXT_LABEL_WIDTH ? TEXT_LABEL_WIDTH - length : 1);
+}
+
+void
+text_line(struct request *request, const char *label, const char *format, ...)
+{
+	va_list arguments;
+
+	text_label(request, label);
+	va_start(arguments, format);
+	str_addv(&request->out, format, arguments);
+	va_end(arguments);
+	str_addc(&request->out, '\n');
+}
+
+int64_t
+shared_experts(const struct ffn *ffn)
+{
+	if (ffn->expert_width <= 0 || ffn->shared_width % ffn->expert_width != 0)
+		return 0;
+	return ffn->shared_width / ffn->expert_width;
+}
+
+static void
+add_experts(struct str *out, const struct ffn *ffn)
+{
+	int64_t shared = shared_experts(ffn);
+
+	str_addf(out, ", %s experts top-%s", units_grouped(out->arena, ffn->experts),
+	    units_grouped(out->arena, ffn->top_k));
+	if (shared > 0)
+		str_addf(out, " + %s shared", units_grouped(out->arena, shared));
+	else if (ffn->shared_width > 0)
+		str_addf(out, " + shared expert");
+}
+
+static int64_t
+moe_layers(const struct model *model)
+{
+	int64_t n = 0;
+	int i;
+
+	for (i = 0; i < model->n_kinds; i++)
+		if (kind_is_moe(&model->kinds[i]))
+			n += model_layers_of(model, i);
+	return n;
+}
+
+void
+text_model_line(struct request *request)
+{
+	const struct model *model = request->model;
+	const struct layer_kind *moe = model_moe(model);
+	struct str line = str_new(request->arena);
+	int64_t dense = model->layers - moe_layers(model);
+	struct params params;
+
+	params_count(model, &params);
+	str_addf(&line, "%s  %s parameters", model->name,
+	    units_count(request->arena, (double)params.total));
+	if (params.active != params.total)
+		str_addf(&line, ", %s active", units_count(request->arena, (double)params.active));
+	str_addf(&line, "; %s layers", units_grouped(request->arena, model->layers));
+	if (moe && dense > 0)
+		str_addf(&line, " (%s dense)", units_grouped(request->arena, dense));
+	if (moe)
+		add_experts(&line, &moe->ffn);
+	text_line(request, "model", "%s", line.text);
+}
+
+void
+text_cluster_line(struct request *request)
+{
+	const struct cluster *cluster = request->cluster;
+	struct str line = str_new(request->arena);
+	int i;
+
+	str_addf(&line, "%s  %s node%s x %s %s = %s GPUs", cluster->name,
+	    units_grouped(request->arena, cluster->nodes), cluster->nodes == 1 ? "" : "s",
+	    units_grouped(request->arena, cluster->gpus_per_node), cluster->gpu.name,
+	    units_grouped(request->arena, cluster->world));
+	for (i = 0; i < cluster->n_levels; i++)
+		str_addf(&line, "%s%s %s", i == 0 ? "; " : ", ", cluster->levels[i].name,
+		    units_rate(request->arena, cluster->levels[i].Bps.value));
+	str_add(&line, " a GPU");
+	text_line(request, "cluster", "%s", line.text);
+}
+
+const char *
+text_degrees(struct arena *arena, const struct strategy *s)
+{
+	struct str text = str_new(arena);
+
+	str_addf(&text, "TP %s  CP %s  PP %s", units_grouped(arena, s->tp),
+	    units_grouped(arena, s->cp), units_grouped(arena, s->pp));
+	if (s->vpp > 1)
+		str_addf(&text, "  VPP %s", units_grouped(arena, s->vpp));
+	str_addf(&text, "  EP %s  ETP %s", units_grouped(arena, s->ep), units_grouped(arena, s->etp));
+	if (s->gtp > 1 || s->egtp > 1)
+		str_addf(&text, "  GTP %s  EGTP %s", units_grouped(arena, s->gtp),
+		    units_grouped(arena, s->egtp));
+	str_addf(&text, "  DP %s  EDP %s", units_grouped(arena, s->dp), units_grouped(arena, s->edp));
+	return text.text;
+}
+
+static void
+add_overlap(struct str *out, unsigned overlap)
+{
+	static const char *const names[] = {"dp", "tp", "ep", "pp"};
+	bool first = true;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (overlap & 1U << i) {
+			str_addf(out, "%s%s", first ? "" : ",", names[i]);
+			first = false;
+		}
+	if (first)
+		str_add(out, "none");
+}
+
+const char *
+overlap_text(struct arena *arena, unsigned overlap)
+{
+	struct str text = str_new(arena);
+
+	add_overlap(&text, overlap);
+	return text.text;
+}
+
+const char *
+offload_text(struct arena *arena, const struct strategy *s)
+{
+	switch (s->offload) {
+	case OFFLOAD_NONE:
+		break;
+	case OFFLOAD_OPTIMIZER:
+		return s->offload_fraction < 1
+		    ? arena_printf(arena, "optimizer:%g", s->offload_fraction)
+		    : "optimizer";
+	case OFFLOAD_ACTIVATIONS:
+		return "activations";
+	}
+	return "none";
+}
+
+const char *
+text_band(const struct request *request, double value, double low, double high)
+{
+	double half = value > 0 ? (high - low) / 2 / value : 0;
+
+	return arena_printf(
+	    request->arena, "%s%.0f %%", request->utf8 ? "\u00b1" : "+-", 100 * half);
+}

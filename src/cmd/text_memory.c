@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where does a stage's memory go? A bar of letters, and what the stage holds. */
+#include <string.h>
+
+#include "base/units.h"
+#include "cmd/text_common.h"
+
+enum { BAR_CELLS = 48 };
+
+/* Their first letters are the letters of the bar, so they differ. */
+const char *const memory_part_heads[MEMORY_PARTS] = {
+    [MEMORY_WEIGHTS] = "weights",
+    [MEMORY_GRADIENTS] = "gradients",
+    [MEMORY_OPTIMIZER] = "optimizer",
+    [MEMORY_WGRAD_BUFFERS] = "buffers",
+    [MEMORY_ACTIVATIONS] = "activations",
+    [MEMORY_LOGITS] = "logits",
+    [MEMORY_MOE_BUFFERS] = "moe",
+    [MEMORY_RUNTIME] = "runtime",
+    [MEMORY_FRAGMENTATION] = "fragments",
+};
+
+/* Cells up to `bytes`, rounded; the last cell of a sum is the sum's, so parts never drift. */
+static size_t
+cells(double bytes, double scale)
+{
+	double n = bytes / scale * BAR_CELLS + 0.5;
+
+	return n <= 0 ? 0 : n >= BAR_CELLS ? BAR_CELLS : (size_t)n;
+}
+
+const char *
+text_memory_bar(
+    const struct request *request, const struct stage_memory *stage, double capacity_bytes)
+{
+	double scale =
+	    stage->total_bytes > capacity_bytes ? stage->total_bytes : capacity_bytes;
+	struct str bar = str_new(request->arena);
+	double sum = 0;
+	size_t filled = 0;
+	int i;
+
+	str_addc(&bar, '[');
+	for (i = 0; i < MEMORY_PARTS; i++) {
+		size_t end;
+
+		sum += stage->parts[i];
+		end = cells(sum, scale);
+		str_pad(&bar, memory_part_heads[i][0], end > filled ? end - filled : 0);
+		filled = end > filled ? end : filled;
+	}
+	for (; filled < BAR_CELLS; filled++)
+		str_add(&bar, request->utf8 ? "\u00b7" : ".");
+	str_addc(&bar, ']');
+	if (stage->total_bytes > capacity_bytes) {
+		/* The bar has one byte a cell here: all of it is letters. */
+		size_t edge = cells(capacity_bytes, scale);
+
+		bar.text[1 + (edge < BAR_CELLS ? edge : BAR_CELLS - 1)] = '|';
+	}
+	return bar.text;
+}
+
+static void
+add_layers(struct str *out, int dense, int moe)
+{
+	if (dense > 0 && moe > 0)
+		str_addf(out, "%d dense + %d MoE", dense, moe);
+	else if (moe > 0)
+		str_addf(out, "%d MoE", moe);
+	else
+		str_addf(out, "%d dense", dense);
+}
+
+static int
+mtp_stage(const struct layout *layout)
+{
+	return (layout->pp * layout->vpp - 1 - layout->mtp_back) % layout->pp;
+}
+
+const char *
+text_stage_layers(
+    struct arena *arena, const struct model *model, const struct estimate *estimate, int stage)
+{
+	const struct layout *layout = &estimate->layout;
+	struct str text = str_new(arena);
+	int dense = 0, moe = 0;
+	int v, kind;
+
+	for (v = 0; v < layout->vpp; v++)
+		for (kind = 0; kind < model->n_kinds; kind++) {
+			int n = layout_count(layout, model, v * layout->pp + stage, kind);
+
+			if (kind_is_moe(&model->kinds[kind]))
+				moe += n;
+			else
+				dense += n;
+		}
+	if (estimate->stages[stage].has_embedding)
+		str_add(&text, "embedding, ");
+	add_layers(&text, dense, moe);
+	if (model->mtp_layers > 0 && stage == mtp_stage(layout))
+		str_add(&text, ", MTP");
+	if (estimate->stages[stage].has_head)
+		str_add(&text, ", head");
+	return text.text;
+}

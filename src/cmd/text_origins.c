@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which settings hold though nobody gave them, and where is each number of the machine from? */
+#include "base/table.h"
+#include "base/units.h"
+#include "cmd/text_estimate.h"
+
+static void
+add_setting(struct table *table, const char *name, const char *value, bool is_default)
+{
+	table_row(table);
+	table_cell(table, name);
+	table_cell(table, value);
+	table_cell(table, is_default ? "default" : "given");
+}
+
+/* Settings that are derived when they are not given: `given` still says so. */
+static void
+add_derived(struct table *table, struct arena *arena, const struct strategy *given,
+    const struct strategy *s)
+{
+	add_setting(table, "etp", units_grouped(arena, s->etp), given->etp == 0);
+	add_setting(table, "micro batch", units_grouped(arena, s->micro_batch),
+	    given->micro_batch == 0);
+	add_setting(table, "sequence length", units_grouped(arena, s->seq_len),
+	    given->seq_len == 0);
+	add_setting(table, "zero", arena_printf(arena, "%d", s->zero), given->zero < 0);
+	add_setting(table, "schedule", schedule_names[s->schedule], given->schedule < 0);
+	add_setting(
+	    table, "rank order", s->order ? s->order : "the framework's", given->order == NULL);
+	add_setting(table, "layout", s->layout ? s->layout : "even", given->layout == NULL);
+}
+
+/* Settings whose default is a value like any other. */
+static void
+add_plain(struct table *table, struct arena *arena, const struct strategy *s)
+{
+	struct strategy plain;
+
+	strategy_init(&plain);
+	add_setting(table, "framework", framework_names[s->framework],
+	    s->framework == plain.framework);
+	add_setting(table, "precision", precision_names[s->precision],
+	    s->precision == plain.precision);
+	add_setting(table, "main gradients", float_type_names[s->grad_type],
+	    s->grad_type == plain.grad_type);
+	add_setting(table, "optimizer",
+	    arena_printf(arena, "adam:%s", float_type_names[s->moment_type]),
+	    s->moment_type == plain.moment_type);
+	add_setting(table, "recompute", recompute_text(arena, s->recompute),
+	    s->recompute.kind == plain.recompute.kind);
+	add_setting(table, "dispatcher", dispatcher_names[s->dispatcher],
+	    s->dispatcher == plain.dispatcher);
+	add_setting(table, "capacity",
+	    s->capacity > 0 ? arena_printf(arena, "%g", s->capacity) : "dropless",
+	    s->capacity == plain.capacity);
+	add_setting(table, "offload", offload_text(arena, s), s->offload == plain.offload);
+	add_setting(table, "loss", loss_names[s->loss], s->loss == plain.loss);
+	add_setting(table, "CUDA graphs", s->cuda_graphs ? "on" : "off",
+	    s->cuda_graphs == plain.cuda_graphs);
+	add_setting(table, "overlap", overlap_text(arena, s->overlap), s->overlap == plain.overlap);
+	add_setting(table, "sequence parallel", s->sequence_parallel ? "on (TP > 1)" : "off (TP 1)",
+	    true);
+}
+
+static void
+add_number(struct table *table, const char *name, const char *value, const struct quantity *from)
+{
+	table_row(table);
+	table_cell(table, name);
+	table_cell(table, value);
+	table_cell(table, origin_names[from->origin]);
+	table_cell(table, from->source ? from->source : "");
+}
+
+static void
+add_gpu(struct table *table, struct arena *arena, const struct gpu *gpu)
+{
+	static const char *const types[FLOP_TYPES] = {"bf16", "fp16", "fp8", "fp4"};
+	int i;
+
+	add_number(table, "usable memory", units_gib(arena, gpu->usable_bytes.value),
+	    &gpu->usable_bytes);
+	add_number(table, "memory bandwidth", units_rate(arena, gpu->hbm_Bps.value), &gpu->hbm_Bps);
+	for (i = 0; i < FLOP_TYPES; i++)
+		if (gpu->flops[i].value > 0)
+			add_number(table, arena_printf(arena, "%s peak", types[i]),
+			    arena_printf(arena, "%s/s", units_flop(arena, gpu->flops[i].value)),
+			    &gpu->flops[i]);
+	if (gpu->matmul_ceiling.value > 0)
+		add_number(table, "matmul ceiling", units_percent(arena, gpu->matmul_ceiling.value),
+		    &gpu->matmul_ceiling);
+}
+
+static void
+add_levels(struct table *table, struct arena *arena, const struct cluster *cluster)
+{
+	int i;
+
+	for (i = 0; i < cluster->n_levels; i++) {
+		const struct level *level = &cluster->levels[i];
+
+		add_number(table, arena_printf(arena, "%s rate a GPU", level->name),
+		    units_rate(arena, level->Bps.value), &level->Bps);
+		add_number(table, arena_printf(arena, "%s latency", level->name),
+		    units_seconds(arena, level->latency_s.value), &level->latency_s);
+	}
+}
+
+void
+text_origins(struct request *request, const struct strategy *strategy)
+{
+	struct table *settings = table_new(request->arena, 3);
+	struct table *numbers = table_new(request->arena, 4);
+
+	str_add(&request->out, "\nsettings\n");
+	add_derived(settings, request->arena, &request->given.base, strategy);
+	add_plain(settings, request->arena, strategy);
+	table_print(settings, &request->out, 2);
+	str_add(&request->out, "\nnumbers of the machine\n");
+	add_gpu(numbers, request->arena, &request->cluster->gpu);
+	add_levels(numbers, request->arena, request->cluster);
+	table_print(numbers, &request->out, 2);
+}
