@@ -130,6 +130,7 @@ struct grid_rule {
 	    const struct model *model, struct diags *diags);
 	unsigned frameworks; /* bit per enum framework */
 };
+enum { GRID_MAX_RULES = 64 }; /* rows of the table, the end included, are at most this many */
 extern const struct grid_rule grid_rules[]; /* ends with id NULL */
 const struct grid_rule *strategy_first_violation(
     const struct strategy *strategy, const struct model *model);
