@@ -224,7 +224,7 @@ verdict_of(double bytes, double capacity)
 }
 
 static void
-memory_of_stages(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+memory_of_stages(const struct evaluator *e, const struct strategy *s, struct costs *c,
     const struct layout *layout, struct stage_memory *stages, struct estimate *estimate)
 {
 	double skewed = 0;
@@ -233,7 +233,7 @@ memory_of_stages(const struct evaluator *e, const struct strategy *s, const stru
 	for (int i = 0; i < layout->pp; i++) {
 		struct stage_memory one, *m = stages ? &stages[i] : &one;
 
-		stage_memory(e, s, c, layout, i, m);
+		stage_memory(e, s, c, layout, i, stages != NULL, m);
 		skewed = fmax(skewed, m->skewed_bytes);
 		if (m->total_bytes > estimate->worst_bytes) {
 			estimate->worst_bytes = m->total_bytes;

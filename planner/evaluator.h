@@ -105,6 +105,7 @@ void layer_time(const struct evaluator *evaluator, int kind, const struct strate
 void head_time(const struct evaluator *evaluator, const struct strategy *strategy,
     const struct sizes *sizes, struct layer_time *time);
 
+enum { WGRAD_SETS = 8 };
 /* Everything of one strategy that does not depend on the layout. */
 struct costs {
 	struct sizes sizes;
@@ -116,13 +117,18 @@ struct costs {
 	double head_bytes, logits_bytes, mtp_bytes;
 	double handoff_s, handoff_bytes; /* one stage hand-off, one direction */
 	int handoff_level;
+	/* weight-gradient buffers by set of layer kinds, filled as stages ask */
+	int n_wgrad;
+	unsigned wgrad_set[WGRAD_SETS];
+	double wgrad[WGRAD_SETS];
 };
 void costs_init(const struct evaluator *evaluator, const struct strategy *strategy,
     struct costs *costs);
 
-/* Memory of one stage under a layout, all parts and totals. */
+/* Memory of one stage under a layout, all parts and totals; skewed_bytes only on request. */
 void stage_memory(const struct evaluator *evaluator, const struct strategy *strategy,
-    const struct costs *costs, const struct layout *layout, int stage, struct stage_memory *memory);
+    struct costs *costs, const struct layout *layout, int stage, bool with_skew,
+    struct stage_memory *memory);
 
 /* The linear form of both, for the pipeline split. */
 void stage_costs(const struct evaluator *evaluator, const struct strategy *strategy,

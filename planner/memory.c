@@ -125,8 +125,27 @@ add_gathered(const struct evaluator *e, const struct strategy *s, const bool *pr
 	m->parts[MEMORY_GRADIENTS] += (s->grad_type == FLOAT_BF16 ? 2 : 4) * most;
 }
 
+/* Stages hold few different sets of layer kinds: each set is worked out once. */
+static double
+wgrad_cached(const struct evaluator *e, const struct strategy *s, struct costs *c,
+    const bool *present, bool has_head)
+{
+	unsigned set = has_head;
+
+	for (int k = 0; k < EVALUATOR_KINDS; k++)
+		set |= (unsigned)present[k] << (k + 1);
+	for (int i = 0; i < c->n_wgrad; i++)
+		if (c->wgrad_set[i] == set)
+			return c->wgrad[i];
+	if (c->n_wgrad == WGRAD_SETS)
+		c->n_wgrad = 0;
+	c->wgrad_set[c->n_wgrad] = set;
+	c->wgrad[c->n_wgrad] = wgrad_elements(e, s, present, has_head);
+	return c->wgrad[c->n_wgrad++];
+}
+
 static void
-stage_state(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+stage_state(const struct evaluator *e, const struct strategy *s, struct costs *c,
     const struct layout *layout, int stage, bool *present, struct stage_memory *m)
 {
 	double counts[EVALUATOR_KINDS] = {0};
@@ -159,7 +178,7 @@ stage_state(const struct evaluator *e, const struct strategy *s, const struct co
 	if (m->has_head && e->has_mtp && !e->model->tied && !m->has_embedding)
 		add_state(m, &c->embedding_state, 1);
 	add_gathered(e, s, present, m);
-	m->parts[MEMORY_WGRAD_BUFFERS] = 2 * wgrad_elements(e, s, present, m->has_head);
+	m->parts[MEMORY_WGRAD_BUFFERS] = 2 * wgrad_cached(e, s, c, present, m->has_head);
 }
 
 static double
@@ -169,8 +188,8 @@ fragmentation(double activations)
 }
 
 void
-stage_memory(const struct evaluator *e, const struct strategy *s, const struct costs *c,
-    const struct layout *layout, int stage, struct stage_memory *m)
+stage_memory(const struct evaluator *e, const struct strategy *s, struct costs *c,
+    const struct layout *layout, int stage, bool with_skew, struct stage_memory *m)
 {
 	bool present[EVALUATOR_KINDS] = {false};
 	struct stage_memory scratch;
@@ -183,7 +202,7 @@ stage_memory(const struct evaluator *e, const struct strategy *s, const struct c
 	    m->parts[MEMORY_OPTIMIZER] + m->parts[MEMORY_WGRAD_BUFFERS];
 	acts = peak_events(e, s, c, c->activations, layout, stage, present, m);
 	scratch = *m;
-	skewed = peak_events(e, s, c, c->skewed, layout, stage, present, &scratch);
+	skewed = with_skew ? peak_events(e, s, c, c->skewed, layout, stage, present, &scratch) : acts;
 	m->parts[MEMORY_RUNTIME] = runtime;
 	m->parts[MEMORY_FRAGMENTATION] = fragmentation(acts);
 	m->allocated_bytes = state + acts;

@@ -209,8 +209,11 @@ simulate(const struct schedule_times *t, int64_t m, struct arena *scratch)
 		for (int s = 0; s < t->pp; s++)
 			moved |= advance(&sim, s);
 	}
-	for (int s = 0; s < t->pp; s++)
+	for (int s = 0; s < t->pp; s++) {
+		if (sim.next[s] < 2 * m * t->vpp)
+			return INFINITY; /* a partial last group leaves stages waiting for each other */
 		end = fmax(end, sim.free_at[s]);
+	}
 	return end;
 }
 

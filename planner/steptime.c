@@ -45,26 +45,69 @@ add_layer(struct layer_time *sum, const struct layer_time *t, double times, bool
 	sum->backward_s += times * (t->backward_s + (replay ? t->recompute_s : 0));
 }
 
+/* Layers of a chunk by kind: [0] as they are, [1] replayed. */
+struct chunk_counts {
+	int layers[2][MODEL_MAX_KINDS];
+	bool last; /* with the head and the MTP layers */
+};
+
+static void
+count_chunk(const struct evaluator *e, const struct strategy *s, const struct layout *layout,
+    int chunk, struct chunk_counts *counts)
+{
+	int first = layout->first[chunk], end = layout->first[chunk + 1];
+	int replay = first + replayed_layers(s, end - first);
+
+	for (int r = 0; r < 2; r++)
+		memset(counts->layers[r], 0, (size_t)e->n_kinds * sizeof(int));
+	for (int l = first; l < end; l++)
+		counts->layers[l < replay][e->model->kind_of[l]]++;
+	counts->last = chunk + 1 == layout->pp * layout->vpp;
+}
+
 /* One pass through a chunk, all parts. */
 static void
 chunk_time(const struct evaluator *e, const struct strategy *s, const struct costs *c,
     const struct layout *layout, int chunk, struct layer_time *sum)
 {
-	int first = layout->first[chunk], last = layout->first[chunk + 1];
-	int replay = replayed_layers(s, last - first);
-	int counts[2][MODEL_MAX_KINDS] = {{0}};
+	struct chunk_counts counts;
 
-	for (int l = first; l < last; l++)
-		counts[l < first + replay][e->model->kind_of[l]]++;
+	count_chunk(e, s, layout, chunk, &counts);
 	for (int k = 0; k < e->n_kinds; k++)
 		for (int r = 0; r < 2; r++)
-			if (counts[r][k] > 0)
-				add_layer(sum, &c->time[k], counts[r][k], r == 1);
-	if (chunk + 1 == layout->pp * layout->vpp) {
+			if (counts.layers[r][k] > 0)
+				add_layer(sum, &c->time[k], counts.layers[r][k], r == 1);
+	if (counts.last) {
 		add_layer(sum, &c->head, 1, false);
 		if (e->has_mtp)
 			add_layer(sum, &c->time[e->n_kinds], (double)e->model->mtp_layers,
 			    s->recompute.kind == RECOMPUTE_FULL);
+	}
+}
+
+/* The same, seconds only. */
+static void
+chunk_seconds(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    const struct layout *layout, int chunk, double *forward_s, double *backward_s)
+{
+	struct chunk_counts counts;
+
+	*forward_s = *backward_s = 0;
+	count_chunk(e, s, layout, chunk, &counts);
+	for (int k = 0; k < e->n_kinds; k++) {
+		double layers = counts.layers[0][k] + counts.layers[1][k];
+
+		*forward_s += layers * c->time[k].forward_s;
+		*backward_s += layers * c->time[k].backward_s +
+		    counts.layers[1][k] * c->time[k].recompute_s;
+	}
+	if (counts.last) {
+		const struct layer_time *t = &c->time[e->n_kinds];
+		double mtp = e->has_mtp ? (double)e->model->mtp_layers : 0;
+		double replay = s->recompute.kind == RECOMPUTE_FULL ? t->recompute_s : 0;
+
+		*forward_s += c->head.forward_s + mtp * t->forward_s;
+		*backward_s += c->head.backward_s + mtp * (t->backward_s + replay);
 	}
 }
 
@@ -106,7 +149,7 @@ both(const struct transfer *a, const struct transfer *b)
 
 static struct traffic
 data_parallel(const struct strategy *s, const struct costs *c, double dense, double expert,
-    const struct layer_time *stage)
+    double forward_s, double backward_s)
 {
 	const struct sizes *z = &c->sizes;
 	double g = s->grad_type == FLOAT_BF16 ? 2 : 4, m = (double)s->micro_batches;
@@ -119,17 +162,17 @@ data_parallel(const struct strategy *s, const struct costs *c, double dense, dou
 	struct transfer gather = both(&dense_gather, &expert_gather);
 
 	if (s->zero >= 3) {
-		add_traffic(&t, c, &gather, m, hidden_behind(s, gather.seconds, stage->forward_s));
+		add_traffic(&t, c, &gather, m, hidden_behind(s, gather.seconds, forward_s));
 		gather = both(&gather, &reduce);
-		add_traffic(&t, c, &gather, m, hidden_behind(s, gather.seconds, stage->backward_s));
+		add_traffic(&t, c, &gather, m, hidden_behind(s, gather.seconds, backward_s));
 		return t;
 	}
 	if (s->zero == 0)
 		gather = reduce; /* all-reduce: the second half moves gradients, not parameters */
 	add_traffic(&t, c, &reduce, s->zero == 2 ? m : 1,
-	    hidden_behind(s, reduce.seconds, stage->backward_s));
+	    hidden_behind(s, reduce.seconds, backward_s));
 	add_traffic(&t, c, &gather, 1,
-	    hidden_behind(s, gather.seconds, s->zero == 0 ? stage->backward_s : stage->forward_s));
+	    hidden_behind(s, gather.seconds, s->zero == 0 ? backward_s : forward_s));
 	return t;
 }
 
@@ -148,63 +191,94 @@ optimizer_s(const struct evaluator *e, const struct strategy *s, double dense, d
 	    memory_Bps(&e->cluster->gpu);
 }
 
-struct stage_sums {
-	struct layer_time time;
-	double dense, expert; /* elements on a rank */
+/* What a stage adds after the schedule. */
+struct stage_after {
+	double forward_s, backward_s; /* of one micro-batch */
+	double dense, expert;         /* elements on a rank */
 	struct traffic traffic;
 	double optimizer_s;
 };
 
 static void
-add_elements(struct stage_sums *sum, const struct buckets *buckets, const struct strategy *s,
+add_elements(struct stage_after *after, const struct buckets *buckets, const struct strategy *s,
     double times)
 {
-	sum->dense += times * local_dense(buckets, s);
-	sum->expert += times * local_expert(buckets, s);
+	after->dense += times * local_dense(buckets, s);
+	after->expert += times * local_expert(buckets, s);
 }
 
 static void
-stage_sums(const struct evaluator *e, const struct strategy *s, const struct costs *c,
-    const struct layout *layout, int stage, struct stage_sums *sum)
+count_elements(const struct evaluator *e, const struct strategy *s, const struct layout *layout,
+    int stage, struct stage_after *after)
 {
 	int last = layout->pp * layout->vpp - 1;
+	int layers[MODEL_MAX_KINDS] = {0};
 
-	memset(sum, 0, sizeof(*sum));
 	for (int v = 0; v < layout->vpp; v++) {
 		int chunk = v * layout->pp + stage;
 
-		chunk_time(e, s, c, layout, chunk, &sum->time);
 		for (int l = layout->first[chunk]; l < layout->first[chunk + 1]; l++)
-			add_elements(sum, &e->kinds[e->model->kind_of[l]].buckets, s, 1);
+			layers[e->model->kind_of[l]]++;
 		if (chunk == 0)
-			add_elements(sum, &e->embedding, s, 1);
+			add_elements(after, &e->embedding, s, 1);
 		if (chunk == last)
-			add_elements(sum, &e->head, s, 1);
+			add_elements(after, &e->head, s, 1);
 		if (chunk == last && e->has_mtp) {
-			add_elements(sum, &e->kinds[e->n_kinds].buckets, s, (double)e->model->mtp_layers);
-			add_elements(sum, &e->mtp_own, s, (double)e->model->mtp_layers);
+			double mtp = (double)e->model->mtp_layers;
+
+			add_elements(after, &e->kinds[e->n_kinds].buckets, s, mtp);
+			add_elements(after, &e->mtp_own, s, mtp);
 		}
 	}
-	sum->traffic = data_parallel(s, c, sum->dense, sum->expert, &sum->time);
-	sum->optimizer_s = optimizer_s(e, s, sum->dense, sum->expert);
+	for (int k = 0; k < e->n_kinds; k++)
+		if (layers[k] > 0)
+			add_elements(after, &e->kinds[k].buckets, s, layers[k]);
+}
+
+static bool
+same_work(const struct stage_after *a, const struct stage_after *b)
+{
+	return fabs(a->dense - b->dense) < 1 && fabs(a->expert - b->expert) < 1 &&
+	    fabs(a->forward_s - b->forward_s) < 1e-9 && fabs(a->backward_s - b->backward_s) < 1e-9;
+}
+
+/* Traffic and optimizer of a stage; most stages are like the one before. */
+static void
+stage_after(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    const struct layout *layout, const struct schedule_times *times, int stage,
+    const struct stage_after *before, struct stage_after *after)
+{
+	memset(after, 0, sizeof(*after));
+	for (int v = 0; v < layout->vpp; v++) {
+		after->forward_s += times->forward_s[v * layout->pp + stage];
+		after->backward_s += times->backward_s[v * layout->pp + stage];
+	}
+	count_elements(e, s, layout, stage, after);
+	if (before && same_work(before, after)) {
+		*after = *before;
+		return;
+	}
+	after->traffic =
+	    data_parallel(s, c, after->dense, after->expert, after->forward_s, after->backward_s);
+	after->optimizer_s = optimizer_s(e, s, after->dense, after->expert);
 }
 
 static void
-stage_parts(const struct strategy *s, const struct costs *c, const struct stage_sums *sum,
-    double handoffs, struct estimate *estimate)
+stage_parts(const struct strategy *s, const struct costs *c, const struct layer_time *pass,
+    const struct stage_after *after, double handoffs, struct estimate *estimate)
 {
 	double m = (double)s->micro_batches;
 
 	for (int i = 0; i < TIME_PARTS; i++) {
-		estimate->exposed_s[i] = m * (sum->time.forward[i] + sum->time.backward[i]);
-		estimate->hidden_s[i] = m * sum->time.hidden[i];
+		estimate->exposed_s[i] = m * (pass->forward[i] + pass->backward[i]);
+		estimate->hidden_s[i] = m * pass->hidden[i];
 	}
-	estimate->exposed_s[TIME_DATA_PARALLEL] = sum->traffic.exposed_s;
-	estimate->hidden_s[TIME_DATA_PARALLEL] = sum->traffic.hidden_s;
-	estimate->exposed_s[TIME_OPTIMIZER] = sum->optimizer_s;
+	estimate->exposed_s[TIME_DATA_PARALLEL] = after->traffic.exposed_s;
+	estimate->hidden_s[TIME_DATA_PARALLEL] = after->traffic.hidden_s;
+	estimate->exposed_s[TIME_OPTIMIZER] = after->optimizer_s;
 	estimate->exposed_s[TIME_STEP] = rate_table[RATE_STEP_S].value;
 	for (int l = 0; l < CLUSTER_MAX_LEVELS; l++)
-		estimate->traffic_bytes[l] = m * sum->time.bytes[l] + sum->traffic.bytes[l];
+		estimate->traffic_bytes[l] = m * pass->bytes[l] + after->traffic.bytes[l];
 	estimate->traffic_bytes[c->handoff_level] += m * handoffs * c->handoff_bytes;
 }
 
@@ -229,16 +303,29 @@ static void
 schedule_inputs(const struct evaluator *e, const struct strategy *s, const struct costs *c,
     const struct layout *layout, double *forward, double *backward, struct schedule_times *t)
 {
-	for (int chunk = 0; chunk < layout->pp * layout->vpp; chunk++) {
-		struct layer_time sum = {0};
-
-		chunk_time(e, s, c, layout, chunk, &sum);
-		forward[chunk] = sum.forward_s;
-		backward[chunk] = sum.backward_s;
-	}
+	for (int chunk = 0; chunk < layout->pp * layout->vpp; chunk++)
+		chunk_seconds(e, s, c, layout, chunk, &forward[chunk], &backward[chunk]);
 	*t = (struct schedule_times){.pp = layout->pp, .vpp = layout->vpp,
 	    .micro_batches = s->micro_batches, .forward_s = forward, .backward_s = backward,
 	    .handoff_s = layout->pp > 1 ? c->handoff_s : 0, .blocking = layout->vpp == 1};
+}
+
+/* The stage that the others wait for, and its seconds for one micro-batch. */
+static int
+slowest_stage(const struct schedule_times *times, double *slowest_s)
+{
+	int slowest = 0;
+
+	*slowest_s = 0;
+	for (int i = 0; i < times->pp; i++) {
+		double seconds = schedule_stage_s(times, i);
+
+		if (seconds > *slowest_s) {
+			*slowest_s = seconds;
+			slowest = i;
+		}
+	}
+	return slowest;
 }
 
 void
@@ -246,36 +333,32 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
     const struct layout *layout, struct arena *scratch, struct estimate *estimate)
 {
 	double forward[LAYOUT_MAX_CHUNKS], backward[LAYOUT_MAX_CHUNKS];
-	double schedule_s, slowest_s = 0, after_s = -1, busy, m = (double)s->micro_batches;
+	double schedule_s, slowest_s, longest_s = 0, m = (double)s->micro_batches;
 	struct schedule_times times;
-	struct stage_sums sum, slowest;
-	int stage = 0;
+	struct stage_after after[2], slowest = {0};
+	struct layer_time pass = {0};
+	int stage;
 
 	schedule_inputs(e, s, c, layout, forward, backward, &times);
-	for (int i = 0; i < layout->pp; i++) {
-		double seconds = schedule_stage_s(&times, i);
-
-		if (seconds > slowest_s) {
-			slowest_s = seconds;
-			stage = i;
-		}
-	}
+	stage = slowest_stage(&times, &slowest_s);
 	schedule_s = scratch ? schedule_simulate(&times, scratch) : schedule_closed_form(&times);
 	/* The step ends when the last stage has reduced and updated. */
-	memset(&slowest, 0, sizeof(slowest));
 	for (int i = 0; i < layout->pp; i++) {
-		stage_sums(e, s, c, layout, i, &sum);
+		struct stage_after *now = &after[i % 2];
+
+		stage_after(e, s, c, layout, &times, i, i > 0 ? &after[(i + 1) % 2] : NULL, now);
 		if (i == stage)
-			slowest = sum;
-		after_s = fmax(after_s, sum.traffic.exposed_s + sum.optimizer_s);
+			slowest = *now;
+		longest_s = fmax(longest_s, now->traffic.exposed_s + now->optimizer_s);
 	}
-	stage_parts(s, c, &slowest, handoffs(layout, stage), estimate);
-	busy = m * (slowest_s - slowest.time.forward_s - slowest.time.backward_s);
-	estimate->exposed_s[TIME_PIPELINE] += busy;
+	for (int v = 0; v < layout->vpp; v++)
+		chunk_time(e, s, c, layout, v * layout->pp + stage, &pass);
+	stage_parts(s, c, &pass, &slowest, handoffs(layout, stage), estimate);
+	estimate->exposed_s[TIME_PIPELINE] += m * (slowest_s - pass.forward_s - pass.backward_s);
 	estimate->exposed_s[TIME_BUBBLE] = schedule_s - m * slowest_s;
 	/* what another stage needs longer for its gradients and update */
 	estimate->exposed_s[TIME_DATA_PARALLEL] +=
-	    after_s - slowest.traffic.exposed_s - slowest.optimizer_s;
+	    longest_s - slowest.traffic.exposed_s - slowest.optimizer_s;
 	estimate->slowest_stage = stage;
-	estimate->step_s = schedule_s + after_s + rate_table[RATE_STEP_S].value;
+	estimate->step_s = schedule_s + longest_s + rate_table[RATE_STEP_S].value;
 }
