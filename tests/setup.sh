@@ -23,7 +23,7 @@ table() {
 		test|python3-jsonschema|python jsonschema
 		test|pkgconf|program pkg-config
 		test|mandoc|program mandoc
-		asan|libclang-rt|sanitizer address
+		asan|sanitizer|sanitizer address
 		valgrind|valgrind|program valgrind
 		clang|clang|program clang
 		fuzz|clang|program clang
@@ -56,22 +56,24 @@ present() { # KIND [WHAT [LIBRARY]]
 		builds "#include <$2>
 int main(void) { return 0; }" "$CC"
 		;;
-	sanitizer) builds 'int main(void) { return 0; }' "$CC" "-fsanitize=$2" ;;
-	fuzzer) builds 'int LLVMFuzzerTestOneInput(void) { return 0; }' clang -fsanitize=fuzzer ;;
+	# What belongs to a compiler is looked for once the compiler is there.
+	sanitizer) ! have "$CC" || builds 'int main(void) { return 0; }' "$CC" "-fsanitize=$2" ;;
+	fuzzer) ! have clang || builds 'int LLVMFuzzerTestOneInput(void) { return 0; }' clang -fsanitize=fuzzer ;;
 	esac
+}
+
+runtime_of() { # CLANG
+	echo "libclang-rt-$("$1" -dumpversion | sed 's/\..*//')-dev"
 }
 
 # The names that depend on the compiler asked for.
 package_name() {
 	case $1 in
 	gcc) case $compiler in cc) echo gcc ;; *) echo "$compiler" ;; esac ;;
-	libclang-rt) # gcc brings its own
-		case $compiler in
-		gcc* | cc) echo gcc ;;
-		*) version=$(clang -dumpversion 2>/dev/null | sed 's/\..*//')
-			echo "libclang-rt${version:+-$version}-dev" ;;
-		esac
+	sanitizer) # gcc brings its own
+		case $compiler in clang*) runtime_of "$CC" ;; *) package_name gcc ;; esac
 		;;
+	libclang-rt) runtime_of clang ;;
 	*) echo "$1" ;;
 	esac
 }
@@ -138,13 +140,18 @@ trap 'rm -rf "$scratch"' EXIT
 
 lacking=$(missing)
 [ -n "$lacking" ] || exit 0
-if may_install; then
+if ! may_install; then
+	explain "$lacking" >&2
+	exit 1
+fi
+# Twice, since what a compiler needs shows only when it is there.
+for round in 1 2; do
 	echo "installing: $lacking"
 	# shellcheck disable=SC2086 # a list of words
 	install_packages $lacking || { explain "$lacking" >&2; exit 1; }
 	lacking=$(missing)
 	[ -n "$lacking" ] || exit 0
-	echo "installed, but still not usable:" >&2
-fi
+done
+echo "installed in $round rounds, but still not usable:" >&2
 explain "$lacking" >&2
 exit 1
