@@ -25,7 +25,9 @@ done
 check 'bash completion' bash -n "$root/usr/share/bash-completion/completions/moeplan"
 check 'zsh completion' test -s "$root/usr/share/zsh/site-functions/_moeplan"
 check 'fish completion' test -s "$root/usr/share/fish/vendor_completions.d/moeplan.fish"
-check schemas test -s "$root/usr/share/moeplan/schemas/plan.schema.json"
+for schema in schemas/*.json; do
+	check "$schema" cmp -s "$schema" "$root/usr/share/moeplan/$schema"
+done
 for example in examples/models/*.json; do
 	check "$example" cmp -s "$example" "$root/usr/share/moeplan/$example"
 done
