@@ -92,6 +92,19 @@ check_commands() {
 	fi
 }
 
+# The architectures of moeplan-model(5) are those of the reader's table.
+check_architectures() {
+	pattern='[A-Za-z0-9_]*\(ForCausalLM\|ForConditionalGeneration\|LMHeadModel\)'
+	grep -o "$pattern" src/model/hf_families.c | sort -u >"$scratch/table"
+	grep -o "$pattern" man/moeplan-model.5 | sort -u >"$scratch/page"
+	if [ -s "$scratch/table" ] && cmp -s "$scratch/page" "$scratch/table"; then
+		pass
+	else
+		diff "$scratch/page" "$scratch/table" >"$scratch/diff" || true
+		fail "man/moeplan-model.5 (<) and the reader's families (>) differ" "$scratch/diff"
+	fi
+}
+
 check_lint() { # PAGE
 	if mandoc -T lint -W warning "$1" >"$scratch/lint" 2>&1; then pass; else fail "$1" "$scratch/lint"; fi
 }
@@ -125,6 +138,7 @@ for page in man/*.[0-9]; do
 	check_references "$page"
 done
 check_commands
+check_architectures
 for page in man/moeplan-*.1; do
 	command=${page#man/moeplan-}
 	check_options "${command%.1}"
