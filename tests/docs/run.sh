@@ -105,6 +105,16 @@ check_architectures() {
 	fi
 }
 
+check_keys() {
+	options_of_page man/moeplan-estimate.1 >"$scratch/options"
+	if python3 tests/docs/keys.py man/moeplan-plan.5 "$scratch/options" schemas/*.output.schema.json \
+		>"$scratch/keys"; then
+		pass
+	else
+		fail "man/moeplan-plan.5 and the schemas name different keys" "$scratch/keys"
+	fi
+}
+
 check_lint() { # PAGE
 	if mandoc -T lint -W warning "$1" >"$scratch/lint" 2>&1; then pass; else fail "$1" "$scratch/lint"; fi
 }
@@ -139,6 +149,7 @@ for page in man/*.[0-9]; do
 done
 check_commands
 check_architectures
+check_keys
 for page in man/moeplan-*.1; do
 	command=${page#man/moeplan-}
 	check_options "${command%.1}"
