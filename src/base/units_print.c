@@ -2,9 +2,9 @@
 /*
  * How are bytes, seconds, rates and counts shown to a person?
  *
- * A scale is a table of steps, largest first. The first step is taken for
- * which the number as printed is at least 1, so that 999.96 M becomes 1.0 B and
- * never "1000.0 M". Numbers that are not finite are shown as nan and inf.
+ * A scale is a table of steps, smallest first. The first step is taken at which
+ * the number as printed stays below the next step, so that 999.96 M becomes
+ * 1.0 B and never "1000.0 M". Numbers that are not finite are shown as nan and inf.
  */
 #include "base/units.h"
 
@@ -22,39 +22,39 @@ struct step {
 };
 
 static const struct step second_steps[] = {
-	{" s", 1, 1, 1},
-	{" ms", 1e-3, 1, 1},
 	{" us", 1e-6, 0, 1},
+	{" ms", 1e-3, 1, 1},
+	{" s", 1, 1, 1},
 	{NULL, 0, 0, 0},
 };
 
 static const struct step count_steps[] = {
-	{" T", 1e12, 1, 1},
-	{" B", 1e9, 1, 1},
-	{" M", 1e6, 1, 1},
-	{" K", 1e3, 1, 1},
 	{"", 1, 0, 0},
+	{" K", 1e3, 1, 1},
+	{" M", 1e6, 1, 1},
+	{" B", 1e9, 1, 1},
+	{" T", 1e12, 1, 1},
 	{NULL, 0, 0, 0},
 };
 
 static const struct step flop_steps[] = {
-	{" ZFLOP", 1e21, 1, 2},
-	{" EFLOP", 1e18, 1, 2},
-	{" PFLOP", 1e15, 1, 2},
-	{" TFLOP", 1e12, 1, 2},
-	{" GFLOP", 1e9, 1, 2},
-	{" MFLOP", 1e6, 1, 2},
-	{" kFLOP", 1e3, 1, 2},
 	{" FLOP", 1, 0, 0},
+	{" kFLOP", 1e3, 1, 2},
+	{" MFLOP", 1e6, 1, 2},
+	{" GFLOP", 1e9, 1, 2},
+	{" TFLOP", 1e12, 1, 2},
+	{" PFLOP", 1e15, 1, 2},
+	{" EFLOP", 1e18, 1, 2},
+	{" ZFLOP", 1e21, 1, 2},
 	{NULL, 0, 0, 0},
 };
 
 static const struct step rate_steps[] = {
-	{" TB/s", 1e12, 1, 2},
-	{" GB/s", 1e9, 1, 2},
-	{" MB/s", 1e6, 1, 2},
-	{" kB/s", 1e3, 1, 2},
 	{" B/s", 1, 0, 0},
+	{" kB/s", 1e3, 1, 2},
+	{" MB/s", 1e6, 1, 2},
+	{" GB/s", 1e9, 1, 2},
+	{" TB/s", 1e12, 1, 2},
 	{NULL, 0, 0, 0},
 };
 
@@ -64,25 +64,32 @@ power_of_ten(int digits)
 	return digits == 2 ? 100 : digits == 1 ? 10 : 1;
 }
 
+static double
+rounded(double value, int digits)
+{
+	double unit = power_of_ten(digits);
+
+	return round(value * unit) / unit;
+}
+
 static int
 step_digits(const struct step *step, double value)
 {
-	double scaled = fabs(value) / step->factor;
-	double unit = power_of_ten(step->small_digits);
+	bool small = rounded(fabs(value) / step->factor, step->small_digits) < 10;
 
-	return round(scaled * unit) / unit < 10 ? step->small_digits : step->digits;
+	return small ? step->small_digits : step->digits;
 }
 
-/* The step to print `value` at: the last one when all are too large. */
 static const struct step *
 find_step(const struct step *steps, double value)
 {
-	for (;; steps++) {
-		double unit = power_of_ten(step_digits(steps, value));
+	for (; steps[1].unit; steps++) {
+		double ratio = round(steps[1].factor / steps[0].factor);
 
-		if (!steps[1].unit || round(fabs(value) / steps->factor * unit) / unit >= 1)
-			return steps;
+		if (rounded(fabs(value) / steps->factor, step_digits(steps, value)) < ratio)
+			break;
 	}
+	return steps;
 }
 
 static const char *
@@ -193,7 +200,9 @@ units_rate(struct arena *arena, double bytes_per_second)
 const char *
 units_percent(struct arena *arena, double fraction)
 {
-	if (!isfinite(fraction))
-		return arena_printf(arena, "%s %%", not_finite(fraction));
-	return arena_printf(arena, "%.1f %%", fraction * 100);
+	double percent = rounded(fraction * 100, 1);
+
+	if (!isfinite(percent))
+		return arena_printf(arena, "%s %%", not_finite(percent));
+	return arena_printf(arena, "%.1f %%", percent == 0 ? 0 : percent);
 }
