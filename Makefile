@@ -95,7 +95,7 @@ remember = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ |
 $(OBJ)/flags: FORCE
 	$(call remember,$(CC) $(CFLAGS_ALL))
 $(OBJ)/sources: FORCE
-	$(call remember,$(LIB_OBJ))
+	$(call remember,$(LIB_OBJ) $(TEST_HELP))
 build/gen/models: FORCE
 	$(call remember,$(MODELS))
 
@@ -106,7 +106,12 @@ build/gen/models: FORCE
 .SECONDEXPANSION:
 .SECONDARY:
 
-$(TEST_BIN): %: %.o $$(call objects,$$(EXTRA_$$(@F)) $$(TEST_HELP)) $(OBJ)/libmoeplan.a
+# An archive, so that a test links only what it uses.
+$(OBJ)/tests/libhelp.a: $(call objects,$(TEST_HELP)) $(OBJ)/sources
+	@rm -f $@
+	$(call say,AR)$(AR) rcs $@ $(call objects,$(TEST_HELP))
+
+$(TEST_BIN): %: %.o $$(call objects,$$(EXTRA_$$(@F))) $(OBJ)/tests/libhelp.a $(OBJ)/libmoeplan.a
 	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ -lcriterion $(LDLIBS)
 
 # With libFuzzer in the fuzz build, else with a main() that replays files.
