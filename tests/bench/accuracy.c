@@ -207,6 +207,13 @@ has_memory(const struct rerun *r)
 	return r->outcome == OUTCOME_PREDICTED && r->run->mem_gib > 0;
 }
 
+/* What was kept must be known, not assumed. */
+static bool
+counts_memory(const struct rerun *r)
+{
+	return has_memory(r) && strcmp(r->run->complete, "yes") == 0;
+}
+
 static double
 memory_error(const struct rerun *r)
 {
@@ -216,7 +223,7 @@ memory_error(const struct rerun *r)
 static bool
 has_rival_memory(const struct rerun *r)
 {
-	return has_memory(r) && r->run->sim_mem_gib > 0;
+	return counts_memory(r) && r->run->sim_mem_gib > 0;
 }
 
 static double
@@ -480,7 +487,7 @@ report(struct bench *b, bool rows)
 	error_table(b, "source", set_label, has_counter, counter_error);
 	str_add(&b->out, "Memory\n\n");
 	rival_table(b);
-	error_table(b, "source", set_label, has_memory, memory_error);
+	error_table(b, "source", set_label, counts_memory, memory_error);
 	verdict_summary(b);
 	ranking_report(b, rows);
 	fputs(b->out.text, stdout);

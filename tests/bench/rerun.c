@@ -229,22 +229,27 @@ is_finite(const struct estimate *e)
 	return isfinite(sum) && e->step_s > 0 && e->worst_bytes > 0;
 }
 
+/* The split that was run: as given, else even, which is what the frameworks do when nobody says. */
+static int
+read_layout(struct session *s, struct layout *layout)
+{
+	const struct strategy *base = &s->job.base;
+
+	if (base->layout)
+		return layout_parse(layout, base->layout, s->model, (int)base->pp, s->diags,
+		    s->run->loc);
+	layout_even(layout, s->model->layers, (int)base->pp, (int)base->vpp);
+	return 0;
+}
+
 static void
-evaluate_all(struct session *s, struct rerun *rerun)
+evaluate_all(struct session *s, const struct layout *layout, struct rerun *rerun)
 {
 	struct evaluator *evaluator = evaluator_new(s->arena, s->model, s->cluster, &s->job);
-	struct layout parsed;
-	const struct layout *layout = s->job.base.layout ? &parsed : NULL;
-	int64_t pp = s->job.base.pp;
-	struct stage_memory *stages = arena_array(s->arena, (size_t)pp, sizeof(*stages));
+	size_t pp = (size_t)s->job.base.pp;
+	struct stage_memory *stages = arena_array(s->arena, pp, sizeof(*stages));
 	struct estimate closed = {0};
 
-	if (layout && layout_parse(&parsed, s->job.base.layout, s->model, (int)pp, s->diags,
-			  s->run->loc) != 0) {
-		rerun->outcome = OUTCOME_REFUSED;
-		rerun->reason = first_error(s);
-		return;
-	}
 	evaluate(evaluator, &s->job.base, layout, stages, &closed);
 	evaluate_exact(evaluator, &s->job.base, layout, s->arena, stages, &rerun->estimate);
 	rerun->closed_step_s = closed.step_s;
@@ -327,6 +332,7 @@ rerun_run(struct arena *arena, const char *folder, const struct run *run, struct
 	    .arena = arena, .diags = diags_new(arena), .folder = folder, .run = run};
 	bool expected = is_modelled_class(run);
 	const char *missing = unstated(run);
+	struct layout layout;
 	int64_t gpus = 0;
 
 	*rerun = (struct rerun){.run = run};
@@ -340,8 +346,10 @@ rerun_run(struct arena *arena, const char *folder, const struct run *run, struct
 	if (evaluator_refusal(arena, s.model))
 		return give_up(rerun, expected ? OUTCOME_REFUSED : OUTCOME_UNMODELLED,
 		    evaluator_refusal(arena, s.model));
+	if (read_layout(&s, &layout) != 0)
+		return give_up(rerun, OUTCOME_REFUSED, first_error(&s));
 	describe(&s, rerun);
-	evaluate_all(&s, rerun);
+	evaluate_all(&s, &layout, rerun);
 }
 
 /* --- memory ------------------------------------------------------------------------------------ */
