@@ -41,7 +41,10 @@
 #define MAMF_MI325X "stas00/ml-engineering MAMF table: 785 of 1307 TFLOP/s"
 #define MAMF_MI355X "stas00/ml-engineering MAMF table: 1565 of 2500 TFLOP/s"
 
-#define FACT(number, from) { .value = (number), .origin = ORIGIN_CATALOGUE, .source = (from) }
+#define FACT(number, from)                                                                         \
+	{                                                                                          \
+		.value = (number), .origin = ORIGIN_CATALOGUE, .source = (from)                    \
+	}
 
 const char *const origin_names[] = {"default", "catalogue", "file", "measured", NULL};
 

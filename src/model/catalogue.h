@@ -9,25 +9,25 @@
 /* A part and the machine it usually sits in: what a short cluster text leaves out. */
 struct gpu_row {
 	struct gpu gpu;
-	const char *link_name;     /* of the scale-up fabric */
-	struct quantity link_Bps;  /* per GPU and direction */
-	int64_t domain_gpus;       /* GPUs in one scale-up domain; 1: PCIe only */
+	const char *link_name;	  /* of the scale-up fabric */
+	struct quantity link_Bps; /* per GPU and direction */
+	int64_t domain_gpus;	  /* GPUs in one scale-up domain; 1: PCIe only */
 	int64_t gpus_per_node;
-	double nic_bits;           /* of one GPU's share of the network, bit/s */
-	double pcie_Bps;           /* per GPU and direction */
+	double nic_bits; /* of one GPU's share of the network, bit/s */
+	double pcie_Bps; /* per GPU and direction */
 };
 
 struct node_row {
 	const char *slug;
 	const char *gpu;
-	const char *fabric;        /* inside the domain, for people */
+	const char *fabric; /* inside the domain, for people */
 	int64_t gpus_per_node;
 	int64_t domain_gpus;
 	struct quantity link_Bps;
 	int64_t nics_per_node;
-	struct quantity nic_bits;  /* of one NIC, bit/s */
-	const char *network;       /* for people */
-	int64_t nodes;             /* of a bare slug: 1, or the nodes of a rack */
+	struct quantity nic_bits; /* of one NIC, bit/s */
+	const char *network;	  /* for people */
+	int64_t nodes;		  /* of a bare slug: 1, or the nodes of a rack */
 };
 
 /* NULL past the end. */

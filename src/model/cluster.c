@@ -89,13 +89,14 @@ check_sizes(struct diags *diags, struct loc loc, const struct machine *m)
 	long long nodes = m->nodes, gpus = m->gpus_per_node, domain = m->domain_gpus;
 
 	if (nodes < 1 || nodes > CLUSTER_MAX_NODES)
-		return diag_error(diags, loc, "%lld nodes: a cluster has 1 to %d", nodes,
-		    CLUSTER_MAX_NODES);
+		return diag_error(
+		    diags, loc, "%lld nodes: a cluster has 1 to %d", nodes, CLUSTER_MAX_NODES);
 	if (gpus < 1 || gpus > CLUSTER_MAX_WORLD)
-		return diag_error(diags, loc, "%lld GPUs a node: give 1 to %d", gpus, CLUSTER_MAX_WORLD);
+		return diag_error(
+		    diags, loc, "%lld GPUs a node: give 1 to %d", gpus, CLUSTER_MAX_WORLD);
 	if (nodes * gpus > CLUSTER_MAX_WORLD)
-		return diag_error(diags, loc, "%lld nodes x %lld GPUs = %lld GPUs: at most %d", nodes,
-		    gpus, nodes * gpus, CLUSTER_MAX_WORLD);
+		return diag_error(diags, loc, "%lld nodes x %lld GPUs = %lld GPUs: at most %d",
+		    nodes, gpus, nodes * gpus, CLUSTER_MAX_WORLD);
 	if (domain > gpus ? domain % gpus != 0 : gpus % domain != 0)
 		return diag_error(diags, loc,
 		    "a scale-up domain of %lld GPUs and nodes of %lld: one must be a multiple of "
@@ -111,17 +112,25 @@ check_given(struct diags *diags, struct loc loc, const struct machine *m)
 	const char *gpu = m->gpu.name;
 
 	if (m->gpus_per_node == 0)
-		diag_error(diags, loc, "the GPUs of a node are not given and '%s' is not in the "
-				       "catalogue", gpu);
+		diag_error(diags, loc,
+		    "the GPUs of a node are not given and '%s' is not in the "
+		    "catalogue",
+		    gpu);
 	if (m->domain_gpus > 1 && !(m->link_Bps.value > 0))
-		diag_error(diags, loc, "the rate of the scale-up link of '%s' is not given and not in "
-				       "the catalogue", gpu);
+		diag_error(diags, loc,
+		    "the rate of the scale-up link of '%s' is not given and not in "
+		    "the catalogue",
+		    gpu);
 	if (m->domain_gpus > 0 && m->domain_gpus < m->gpus_per_node && !(m->node_Bps.value > 0))
-		diag_error(diags, loc, "the rate between scale-up domains of a node is not given and "
-				       "'%s' is not in the catalogue", gpu);
+		diag_error(diags, loc,
+		    "the rate between scale-up domains of a node is not given and "
+		    "'%s' is not in the catalogue",
+		    gpu);
 	if (m->nics_per_node == 0 || !(m->nic_bits.value > 0))
-		diag_error(diags, loc, "the network (NICs of a node and their rate) is not given and "
-				       "'%s' is not in the catalogue", gpu);
+		diag_error(diags, loc,
+		    "the network (NICs of a node and their rate) is not given and "
+		    "'%s' is not in the catalogue",
+		    gpu);
 	return diags->errors > errors ? -1 : 0;
 }
 

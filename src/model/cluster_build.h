@@ -13,10 +13,10 @@
 struct machine {
 	const char *name;
 	struct gpu gpu;
-	const struct gpu_row *row;   /* NULL: a part that the catalogue does not have */
+	const struct gpu_row *row; /* NULL: a part that the catalogue does not have */
 	int64_t nodes, gpus_per_node;
 	int64_t domain_gpus;
-	const char *link_name;       /* what the user called the scale-up link, or NULL */
+	const char *link_name; /* what the user called the scale-up link, or NULL */
 	struct quantity link_Bps, link_latency_s;
 	struct quantity node_Bps, node_latency_s; /* between domains of one node: PCIe */
 	int64_t nics_per_node;

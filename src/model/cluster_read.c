@@ -38,18 +38,23 @@ struct cluster_file {
 	uint64_t reserve;
 };
 
-#define NUMBER(type, key, member, metavar, low, high, text) \
-	{ .name = key, .arg = metavar, .help = text, .kind = FIELD_NUMBER, \
-	  .offset = offsetof(type, member), .min = low, .max = high }
-#define COUNT(type, key, member, high, text) \
-	{ .name = key, .arg = "N", .help = text, .kind = FIELD_INT, \
-	  .offset = offsetof(type, member), .min = 1, .max = high }
-#define ORIGIN(type) \
-	{ .name = "origin", .arg = "file|measured", .kind = FIELD_CHOICE, \
-	  .offset = offsetof(type, origin), .choices = origin_names, \
-	  .help = "where the numbers are from; measured ones are used as they are" }
-#define LINK(key, member, high, text) \
-	NUMBER(struct link_facts, key, member, "X", 1e-6, high, text)
+#define NUMBER(type, key, member, metavar, low, high, text)                                        \
+	{                                                                                          \
+		.name = key, .arg = metavar, .help = text, .kind = FIELD_NUMBER,                   \
+		.offset = offsetof(type, member), .min = low, .max = high                          \
+	}
+#define COUNT(type, key, member, high, text)                                                       \
+	{                                                                                          \
+		.name = key, .arg = "N", .help = text, .kind = FIELD_INT,                          \
+		.offset = offsetof(type, member), .min = 1, .max = high                            \
+	}
+#define ORIGIN(type)                                                                               \
+	{                                                                                          \
+		.name = "origin", .arg = "file|measured", .kind = FIELD_CHOICE,                    \
+		.offset = offsetof(type, origin), .choices = origin_names,                         \
+		.help = "where the numbers are from; measured ones are used as they are"           \
+	}
+#define LINK(key, member, high, text) NUMBER(struct link_facts, key, member, "X", 1e-6, high, text)
 #define FLOPS(key, flop, text) NUMBER(struct gpu_facts, key, tflops[flop], "X", 0, 1e6, text)
 
 /* clang-format off */
@@ -102,14 +107,14 @@ read_map(const struct field *fields, void *object, const struct field *field,
     const struct doc *value, struct field_context *context)
 {
 	if (value->kind != DOC_MAP)
-		return diag_error(context->diags, value->loc, "'%s' takes a mapping, not %s", field->name,
-		    doc_kind_name(value->kind));
+		return diag_error(context->diags, value->loc, "'%s' takes a mapping, not %s",
+		    field->name, doc_kind_name(value->kind));
 	return fields_read(fields, object, value, NULL, context);
 }
 
 static int
-read_scale_up(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_scale_up(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct cluster_file *file = object;
 
@@ -117,8 +122,8 @@ read_scale_up(const struct field *field, void *object, const struct doc *value,
 }
 
 static int
-read_in_node(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_in_node(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct cluster_file *file = object;
 
@@ -126,8 +131,8 @@ read_in_node(const struct field *field, void *object, const struct doc *value,
 }
 
 static int
-read_scale_out(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_scale_out(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct cluster_file *file = object;
 
@@ -135,18 +140,27 @@ read_scale_out(const struct field *field, void *object, const struct doc *value,
 }
 
 static const struct field links_fields[] = {
-    {.name = "scale_up", .arg = "MAP", .help = "NVLink, xGMI, HCCS", .kind = FIELD_CUSTOM,
+    {.name = "scale_up",
+	.arg = "MAP",
+	.help = "NVLink, xGMI, HCCS",
+	.kind = FIELD_CUSTOM,
 	.read = read_scale_up},
-    {.name = "in_node", .arg = "MAP", .help = "between scale-up domains of a node: PCIe",
-	.kind = FIELD_CUSTOM, .read = read_in_node},
-    {.name = "scale_out", .arg = "MAP", .help = "the network", .kind = FIELD_CUSTOM,
+    {.name = "in_node",
+	.arg = "MAP",
+	.help = "between scale-up domains of a node: PCIe",
+	.kind = FIELD_CUSTOM,
+	.read = read_in_node},
+    {.name = "scale_out",
+	.arg = "MAP",
+	.help = "the network",
+	.kind = FIELD_CUSTOM,
 	.read = read_scale_out},
     {.name = NULL},
 };
 
 static int
-read_links(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_links(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	return read_map(links_fields, object, field, value, context);
 }
@@ -211,8 +225,8 @@ read_gpu_name(struct cluster_file *file, const struct doc *value, struct field_c
 }
 
 static int
-read_gpu(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_gpu(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct cluster_file *file = object;
 	struct gpu_facts facts = {.origin = ORIGIN_FILE};
@@ -228,9 +242,11 @@ read_gpu(const struct field *field, void *object, const struct doc *value,
 	return check_gpu(&file->gpu, value, context->diags);
 }
 
-#define FILE_FIELD(key, metavar, type, member, text) \
-	{ .name = key, .arg = metavar, .help = text, .kind = type, \
-	  .offset = offsetof(struct cluster_file, member) }
+#define FILE_FIELD(key, metavar, type, member, text)                                               \
+	{                                                                                          \
+		.name = key, .arg = metavar, .help = text, .kind = type,                           \
+		.offset = offsetof(struct cluster_file, member)                                    \
+	}
 
 /* clang-format off */
 static const struct field file_fields[] = {
@@ -285,19 +301,22 @@ struct cluster *
 cluster_read(struct arena *arena, struct diags *diags, const struct doc *doc)
 {
 	struct field_context context = {arena, diags};
-	struct cluster_file file = {.scale_up.origin = ORIGIN_FILE, .in_node.origin = ORIGIN_FILE,
+	struct cluster_file file = {.scale_up.origin = ORIGIN_FILE,
+	    .in_node.origin = ORIGIN_FILE,
 	    .scale_out.origin = ORIGIN_FILE};
 	int errors = diags->errors;
 	struct machine machine;
 
 	if (doc->kind != DOC_MAP) {
-		diag_error(diags, doc->loc, "a cluster is a mapping, not %s", doc_kind_name(doc->kind));
+		diag_error(
+		    diags, doc->loc, "a cluster is a mapping, not %s", doc_kind_name(doc->kind));
 		return NULL;
 	}
 	fields_read(file_fields, &file, doc, NULL, &context);
 	if (file.schema && strcmp(file.schema, "moeplan/cluster/v1") != 0)
 		diag_error(diags, doc_get(doc, "schema")->loc,
-		    "schema '%s' is not known: a cluster file has 'moeplan/cluster/v1'", file.schema);
+		    "schema '%s' is not known: a cluster file has 'moeplan/cluster/v1'",
+		    file.schema);
 	if (doc_is_null(doc_get(doc, "nodes")))
 		diag_error(diags, doc->loc, "the cluster has no 'nodes'");
 	if (doc_is_null(doc_get(doc, "gpu")))

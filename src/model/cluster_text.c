@@ -23,9 +23,9 @@ static const char forms[] =
 struct words {
 	struct arena *arena;
 	struct diags *diags;
-	int column;             /* of the word, from 1 */
+	int column; /* of the word, from 1 */
 	const char *word;
-	unsigned seen;          /* bits of word_rows that were given */
+	unsigned seen; /* bits of word_rows that were given */
 	struct machine machine;
 };
 
@@ -60,20 +60,22 @@ read_rate(struct words *w, const char *value, struct quantity *rate)
 static int
 read_node(struct words *w, const char *value)
 {
-	return read_count(w, value, &w->machine.nodes, "node:N is the number of nodes, 1 to 1000000");
+	return read_count(
+	    w, value, &w->machine.nodes, "node:N is the number of nodes, 1 to 1000000");
 }
 
 static int
 read_gpu(struct words *w, const char *value)
 {
-	return read_count(w, value, &w->machine.gpus_per_node, "gpu:N is the GPUs of a node, from 1");
+	return read_count(
+	    w, value, &w->machine.gpus_per_node, "gpu:N is the GPUs of a node, from 1");
 }
 
 static int
 read_domain(struct words *w, const char *value)
 {
-	return read_count(w, value, &w->machine.domain_gpus,
-	    "domain:N is the GPUs of a scale-up domain, from 1");
+	return read_count(
+	    w, value, &w->machine.domain_gpus, "domain:N is the GPUs of a scale-up domain, from 1");
 }
 
 static int
@@ -101,8 +103,9 @@ read_nic(struct words *w, const char *value)
 	char *count;
 
 	if (!x)
-		return refuse_word(w, "nic:NxRATE is the NICs of a node and the rate of one, such as "
-				      "nic:8x400Gb/s");
+		return refuse_word(w,
+		    "nic:NxRATE is the NICs of a node and the rate of one, such as "
+		    "nic:8x400Gb/s");
 	count = arena_strndup(w->arena, value, (size_t)(x - value));
 	if (read_count(w, count, &w->machine.nics_per_node, "nic:NxRATE has N from 1") < 0 ||
 	    read_rate(w, x + 1, &rate) < 0)
@@ -260,8 +263,8 @@ read_slug(struct arena *arena, struct diags *diags, const char *text)
 	if (!node)
 		return unknown_slug(arena, diags, text, slug);
 	machine_from_node(&machine, node);
-	if (suffix && (!units_parse_integer(suffix + 1, &nodes) || nodes < 1 ||
-			  nodes > CLUSTER_MAX_NODES)) {
+	if (suffix &&
+	    (!units_parse_integer(suffix + 1, &nodes) || nodes < 1 || nodes > CLUSTER_MAX_NODES)) {
 		diag_error(diags, loc, "'%s': the number of nodes after 'x' is 1 to %d", text,
 		    CLUSTER_MAX_NODES);
 		return NULL;

@@ -31,6 +31,14 @@ struct axis_limit {
 	int64_t min, max; /* 0: none */
 };
 
+bool axis_allows(const struct axis_limit *limit, int64_t value);
+
+/* AXIS_RECOMPUTE has these values, AXIS_ZERO 0..3, AXIS_DISPATCHER enum dispatcher, others sizes. */
+int64_t recompute_value(struct recompute recompute);
+struct recompute recompute_of_value(int64_t value);
+/* "2", "selective:moe_act", "deepep": as --pin takes it. */
+const char *axis_value_text(struct arena *arena, enum axis axis, int64_t value);
+
 enum objective { OBJECTIVE_TIME, OBJECTIVE_MEMORY, OBJECTIVE_GPUS };
 extern const char *const objective_names[];
 

@@ -84,7 +84,7 @@ equal_run(const struct layout *layout, int c, int mtp_chunk)
 	int last = layout->pp * layout->vpp - 1, end = c;
 
 	while (end > 0 && end < last && end != mtp_chunk &&
-	    chunk_layers(layout, end) == chunk_layers(layout, c))
+	       chunk_layers(layout, end) == chunk_layers(layout, c))
 		end++;
 	return end - c;
 }
@@ -234,9 +234,9 @@ group_end(struct reader *r)
 		end++;
 	if (r->text[end] == ')' && end > r->at + 1)
 		return end;
-	fail(r, r->text[end] == ')' ? "opens an empty group"
-	    : r->text[end] == '('   ? "opens a group that holds another group"
-				    : "opens a group that is not closed");
+	fail(r, r->text[end] == ')'   ? "opens an empty group"
+		: r->text[end] == '(' ? "opens a group that holds another group"
+				      : "opens a group that is not closed");
 	return 0;
 }
 

@@ -54,8 +54,8 @@ strategy_is_old_torchtitan(const struct strategy *strategy)
 	const char *version = strategy->framework_version;
 
 	return strategy->framework == FRAMEWORK_TORCHTITAN && version &&
-	    (strcmp(version, "0.2") == 0 || strncmp(version, "0.2.", 4) == 0 ||
-		strcmp(version, "0.1") == 0 || strncmp(version, "0.1.", 4) == 0);
+	       (strcmp(version, "0.2") == 0 || strncmp(version, "0.2.", 4) == 0 ||
+		   strcmp(version, "0.1") == 0 || strncmp(version, "0.1.", 4) == 0);
 }
 
 static void
@@ -209,7 +209,8 @@ add_number(struct str *text, double value)
 		char *number = arena_printf(text->arena, "%.*g", digits, value);
 		double back;
 
-		if (digits == 17 || (units_parse_number(number, &back) && back >= value && back <= value)) {
+		if (digits == 17 ||
+		    (units_parse_number(number, &back) && back >= value && back <= value)) {
 			str_add(text, number);
 			return;
 		}

@@ -8,20 +8,25 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "model/model.h"
 #include "model/strategy.h"
 #include "model/strategy_grid.h"
 
 enum { WORD_MAX = 64 };
 
-static int
-refuse(const struct field *field, const struct doc *value, struct field_context *context,
+int
+refuse_value(const struct field *field, const struct doc *value, struct field_context *context,
     const char *allowed)
 {
-	if (value->text)
-		return diag_error(context->diags, value->loc, "'%s' is not a value of '%s': %s",
-		    value->text, field->name, allowed);
-	return diag_error(context->diags, value->loc, "'%s' takes text, not %s: %s", field->name,
-	    doc_kind_name(value->kind), allowed);
+	bool is_option =
+	    value->loc.line == 0 && value->loc.file && strncmp(value->loc.file, "--", 2) == 0;
+	const char *subject = is_option ? value->loc.file : field->name;
+
+	if (!value->text)
+		return diag_error(context->diags, value->loc, "'%s' is %s, allowed is %s", subject,
+		    doc_kind_name(value->kind), allowed);
+	return diag_error(context->diags, value->loc, "'%s' is '%.60s', allowed is %s", subject,
+	    value->text, allowed);
 }
 
 /* The piece of *text up to `separator`, copied to `word`; *text moves behind it or becomes NULL. */
@@ -65,54 +70,66 @@ read_bits(const char *text, char separator, const char *const *names)
 	return bits;
 }
 
-static int
-read_recompute(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+bool
+parse_recompute(const char *text, struct recompute *recompute)
 {
-	struct recompute *recompute = &((struct strategy *)object)->recompute;
-	struct recompute read = {0};
-	const char *text = value->text ? value->text : "";
+	struct recompute read = {.kind = RECOMPUTE_FULL};
 
-	if (strcmp(text, "full") == 0) {
-		read.kind = RECOMPUTE_FULL;
-	} else if (strncmp(text, "full:", 5) == 0 && units_parse_integer(text + 5, &read.layers) &&
-	    read.layers >= 1 && read.layers <= GRID_MAX_DEGREE) {
-		read.kind = RECOMPUTE_FULL;
+	if (strncmp(text, "full:", 5) == 0) {
+		if (!units_parse_integer(text + 5, &read.layers) || read.layers < 1 ||
+		    read.layers > MODEL_MAX_LAYERS)
+			return false;
 	} else if (strcmp(text, "selective") == 0) {
 		read.kind = RECOMPUTE_SELECTIVE;
 		read.modules = MODULE_CORE_ATTN; /* as Megatron when no modules are named */
 	} else if (strncmp(text, "selective:", 10) == 0) {
 		read.kind = RECOMPUTE_SELECTIVE;
 		read.modules = read_bits(text + 10, '+', recompute_module_names);
+		if (read.modules == 0)
+			return false;
+	} else if (strcmp(text, "none") == 0) {
+		read.kind = RECOMPUTE_NONE;
+	} else if (strcmp(text, "full") != 0) {
+		return false;
 	}
-	if (read.kind == RECOMPUTE_SELECTIVE ? read.modules == 0
-					     : read.kind == RECOMPUTE_NONE && strcmp(text, "none") != 0)
-		return refuse(field, value, context,
-		    "none, full, full:LAYERS, or selective:MODULE+MODULE with core_attn, layernorm, "
-		    "mla_up_proj, mlp, moe_act, moe, shared_experts");
 	*recompute = read;
+	return true;
+}
+
+static int
+read_recompute(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
+{
+	struct strategy *strategy = object;
+
+	if (!value->text || !parse_recompute(value->text, &strategy->recompute))
+		return refuse_value(field, value, context,
+		    "none, full, full:LAYERS, or selective:MODULE+MODULE with core_attn, "
+		    "layernorm, mla_up_proj, mlp, moe_act, moe, shared_experts");
 	return 0;
 }
 
 static int
-read_capacity(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_capacity(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct strategy *strategy = object;
 	double factor = 0;
 
 	if (!value->text)
-		return refuse(field, value, context, "dropless, or a factor from 0.1 to 1000");
+		return refuse_value(
+		    field, value, context, "dropless, or a factor from 0.1 to 1000");
 	if (strcmp(value->text, "dropless") != 0 &&
 	    (!units_parse_number(value->text, &factor) || factor < 0.1 || factor > 1000))
-		return refuse(field, value, context, "dropless, or a factor from 0.1 to 1000");
+		return refuse_value(
+		    field, value, context, "dropless, or a factor from 0.1 to 1000");
 	strategy->capacity = factor;
 	return 0;
 }
 
 static int
-read_optimizer(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_optimizer(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct strategy *strategy = object;
 	const char *text = value->text ? value->text : "";
@@ -123,15 +140,15 @@ read_optimizer(const struct field *field, void *object, const struct doc *value,
 	else if (strncmp(text, "adam:", 5) == 0)
 		type = find_word(float_type_names, text + 5);
 	if (type < 0)
-		return refuse(field, value, context,
+		return refuse_value(field, value, context,
 		    "adam, adam:fp32, adam:bf16 or adam:fp8 (the type of its moments)");
 	strategy->moment_type = (enum float_type)type;
 	return 0;
 }
 
 static int
-read_offload(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_offload(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct strategy *strategy = object;
 	const char *text = value->text ? value->text : "";
@@ -145,9 +162,10 @@ read_offload(const struct field *field, void *object, const struct doc *value,
 		offload = OFFLOAD_ACTIVATIONS;
 		fraction = 0;
 	} else if (strcmp(text, "optimizer") != 0 &&
-	    (strncmp(text, "optimizer:", 10) != 0 || !units_parse_number(text + 10, &fraction) ||
-		!(fraction > 0 && fraction <= 1))) {
-		return refuse(field, value, context,
+		   (strncmp(text, "optimizer:", 10) != 0 ||
+		       !units_parse_number(text + 10, &fraction) ||
+		       !(fraction > 0 && fraction <= 1))) {
+		return refuse_value(field, value, context,
 		    "none, activations, optimizer, or optimizer:F with F over 0 and at most 1");
 	}
 	strategy->offload = offload;
@@ -156,26 +174,27 @@ read_offload(const struct field *field, void *object, const struct doc *value,
 }
 
 static int
-read_overlap(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_overlap(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct strategy *strategy = object;
 	unsigned bits = 0;
 
 	if (!value->text)
-		return refuse(field, value, context, "none, or a list of dp, tp, ep, pp");
+		return refuse_value(field, value, context, "none, or a list of dp, tp, ep, pp");
 	if (strcmp(value->text, "none") != 0) {
 		bits = read_bits(value->text, ',', overlap_names);
 		if (bits == 0)
-			return refuse(field, value, context, "none, or a list of dp, tp, ep, pp");
+			return refuse_value(
+			    field, value, context, "none, or a list of dp, tp, ep, pp");
 	}
 	strategy->overlap = bits;
 	return 0;
 }
 
 static int
-read_cuda_graphs(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_cuda_graphs(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct strategy *strategy = object;
 
@@ -186,7 +205,7 @@ read_cuda_graphs(const struct field *field, void *object, const struct doc *valu
 	else if (value->text && strcmp(value->text, "off") == 0)
 		strategy->cuda_graphs = false;
 	else
-		return refuse(field, value, context, "on or off");
+		return refuse_value(field, value, context, "on or off");
 	return 0;
 }
 
@@ -194,12 +213,12 @@ static bool
 is_version(const char *text)
 {
 	return text[0] >= '0' && text[0] <= '9' && strspn(text, "0123456789.") == strlen(text) &&
-	    strlen(text) < 24 && !strstr(text, "..") && text[strlen(text) - 1] != '.';
+	       strlen(text) < 24 && !strstr(text, "..") && text[strlen(text) - 1] != '.';
 }
 
 static int
-read_framework(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_framework(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct strategy *strategy = object;
 	const char *version = value->text;
@@ -209,7 +228,7 @@ read_framework(const struct field *field, void *object, const struct doc *value,
 	if (version && next_word(&version, '@', word))
 		framework = find_word(framework_names, word);
 	if (framework < 0 || (version && !is_version(version)))
-		return refuse(field, value, context,
+		return refuse_value(field, value, context,
 		    "megatron, deepspeed or torchtitan, and @VERSION such as megatron@0.19");
 	strategy->framework = (enum framework)framework;
 	strategy->framework_version = version ? arena_strdup(context->arena, version) : NULL;
@@ -217,15 +236,16 @@ read_framework(const struct field *field, void *object, const struct doc *value,
 }
 
 static int
-read_order(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_order(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	static const char *const axes[] = {"tp", "cp", "ep", "dp", "pp", NULL};
 	struct strategy *strategy = object;
 
 	if (!value->text || read_bits(value->text, '-', axes) == 0)
-		return refuse(field, value, context,
-		    "tp, cp, ep, dp and pp from the fastest to the slowest, such as tp-cp-ep-dp-pp");
+		return refuse_value(field, value, context,
+		    "tp, cp, ep, dp and pp from the fastest to the slowest, such as "
+		    "tp-cp-ep-dp-pp");
 	strategy->order = arena_strdup(context->arena, value->text);
 	return 0;
 }
@@ -241,17 +261,25 @@ static const char *const overlap_words[] = {"dp", "tp", "ep", "pp", "none", NULL
 static const char *const order_words[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NULL};
 
 #define MEMBER(name) offsetof(struct strategy, name)
-#define DEGREE(key, member, text) \
-	{ .name = key, .arg = "N", .help = text, .kind = FIELD_INT, .offset = MEMBER(member), \
-	  .min = 1, .max = GRID_MAX_DEGREE }
-#define CHOICE(key, metavar, member, words, text) \
-	{ .name = key, .arg = metavar, .help = text, .kind = FIELD_CHOICE, \
-	  .offset = MEMBER(member), .choices = words }
-#define CUSTOM(key, metavar, reader, words, text) \
-	{ .name = key, .arg = metavar, .help = text, .kind = FIELD_CUSTOM, .choices = words, \
-	  .read = reader }
-#define SWITCH(key, member, text) \
-	{ .name = key, .help = text, .kind = FIELD_FLAG, .offset = MEMBER(member) }
+#define DEGREE(key, member, text)                                                                  \
+	{                                                                                          \
+		.name = key, .arg = "N", .help = text, .kind = FIELD_INT,                          \
+		.offset = MEMBER(member), .min = 1, .max = GRID_MAX_DEGREE                         \
+	}
+#define CHOICE(key, metavar, member, words, text)                                                  \
+	{                                                                                          \
+		.name = key, .arg = metavar, .help = text, .kind = FIELD_CHOICE,                   \
+		.offset = MEMBER(member), .choices = words                                         \
+	}
+#define CUSTOM(key, metavar, reader, words, text)                                                  \
+	{                                                                                          \
+		.name = key, .arg = metavar, .help = text, .kind = FIELD_CUSTOM, .choices = words, \
+		.read = reader                                                                     \
+	}
+#define SWITCH(key, member, text)                                                                  \
+	{                                                                                          \
+		.name = key, .help = text, .kind = FIELD_FLAG, .offset = MEMBER(member)            \
+	}
 
 enum { JOB_ROWS = 14 }; /* rows before those that a job takes too */
 

@@ -10,6 +10,12 @@
 
 extern const char *const overlap_names[]; /* by bit of enum overlap */
 
+/* An error for a value that a FIELD_CUSTOM reader does not take; -1. */
+int refuse_value(const struct field *field, const struct doc *value, struct field_context *context,
+    const char *allowed);
+/* "full:2" and the like, as --recompute takes it; false when it is none of them. */
+bool parse_recompute(const char *text, struct recompute *recompute);
+
 /* Options are bounded by 2^20 each, products of five of them are not: saturates instead. */
 enum { GRID_MAX_DEGREE = 1 << 20 };
 static inline int64_t

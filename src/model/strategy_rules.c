@@ -24,7 +24,10 @@ enum {
 	ALL = MEG | DS | TT,
 };
 
-#define ROW(id, frameworks, name, gist) {id, gist, name##_holds, name##_report, frameworks}
+#define ROW(id, frameworks, name, gist)                                                            \
+	{                                                                                          \
+		id, gist, name##_holds, name##_report, frameworks                                  \
+	}
 
 /* clang-format off */
 const struct grid_rule grid_rules[] = {
@@ -100,8 +103,7 @@ strategy_violations(const struct strategy *strategy, const struct model *model, 
 	int broken = 0;
 
 	for (const struct grid_rule *rule = grid_rules; rule->id; rule++) {
-		if (!(rule->frameworks & 1U << strategy->framework) ||
-		    rule->holds(strategy, model))
+		if (!(rule->frameworks & 1U << strategy->framework) || rule->holds(strategy, model))
 			continue;
 		rule->report(rule, strategy, model, diags);
 		broken++;
@@ -125,6 +127,6 @@ hint_divisors(struct diags *diags, const char *option, int64_t number, int64_t v
 	if (number % above != 0 || above == below)
 		diag_last_hint(diags, "use --%s %lld", option, (long long)below);
 	else
-		diag_last_hint(diags, "use --%s %lld or %lld", option, (long long)below,
-		    (long long)above);
+		diag_last_hint(
+		    diags, "use --%s %lld or %lld", option, (long long)below, (long long)above);
 }

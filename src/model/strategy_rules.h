@@ -12,13 +12,13 @@
  * holds() is called for every point of the search: cheap, no allocation, true
  * when it does not apply, safe whatever other rules are broken.
  */
-#define DECLARE_RULE(name) \
-	bool name##_holds(const struct strategy *strategy, const struct model *model); \
-	void name##_report(const struct grid_rule *rule, const struct strategy *strategy, \
+#define DECLARE_RULE(name)                                                                         \
+	bool name##_holds(const struct strategy *strategy, const struct model *model);             \
+	void name##_report(const struct grid_rule *rule, const struct strategy *strategy,          \
 	    const struct model *model, struct diags *diags)
 
 /* A broken rule; a hint and numbers can be attached. */
-#define BROKEN(rule, diags, ...) \
+#define BROKEN(rule, diags, ...)                                                                   \
 	diag_add(diags, (struct loc){NULL, 0, 0}, (rule)->id, SEVERITY_ERROR, __VA_ARGS__)
 
 /* For hints: "use --ep 6 or 10": the divisors of `number` around `value`. */

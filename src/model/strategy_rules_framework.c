@@ -50,9 +50,9 @@ deepspeed_etp_report(const struct grid_rule *rule, const struct strategy *s,
 {
 	(void)model;
 	BROKEN(rule, diags, "etp %lld: DeepSpeed has %s", (long long)s->etp,
-	    s->auto_ep          ? "1 with AutoEP"
-		: has_expert_tp(s) ? "tp with expert tensor parallelism"
-				   : "1 without expert tensor parallelism");
+	    s->auto_ep	       ? "1 with AutoEP"
+	    : has_expert_tp(s) ? "tp with expert tensor parallelism"
+			       : "1 without expert tensor parallelism");
 	diag_last_hint(diags, "leave --etp out: it follows as %lld", (long long)deepspeed_etp(s));
 }
 
@@ -68,7 +68,8 @@ report_stage(const struct grid_rule *rule, const struct strategy *s, struct diag
 {
 	int64_t stage = stage_ranks(s);
 	struct diag *diag = BROKEN(rule, diags,
-	    "a pipeline stage has %lld GPUs (world %lld / pp %lld), which is not a multiple of ep %lld",
+	    "a pipeline stage has %lld GPUs (world %lld / pp %lld), which is not a multiple of ep "
+	    "%lld",
 	    (long long)stage, (long long)s->world, (long long)s->pp, (long long)s->ep);
 
 	diag_number(diags, diag, "stage", (double)stage);
@@ -249,11 +250,13 @@ torchtitan_etp_report(const struct grid_rule *rule, const struct strategy *s,
 {
 	(void)model;
 	if (strategy_is_old_torchtitan(s))
-		BROKEN(rule, diags, "etp %lld: torchtitan 0.2 has etp 1 or tp %lld", (long long)s->etp,
-		    (long long)s->tp);
+		BROKEN(rule, diags, "etp %lld: torchtitan 0.2 has etp 1 or tp %lld",
+		    (long long)s->etp, (long long)s->tp);
 	else
-		BROKEN(rule, diags, "etp %lld: torchtitan has had no expert tensor parallelism since "
-				    "0.3", (long long)s->etp);
+		BROKEN(rule, diags,
+		    "etp %lld: torchtitan has had no expert tensor parallelism since "
+		    "0.3",
+		    (long long)s->etp);
 	diag_last_hint(diags, "use --etp 1");
 }
 
@@ -269,9 +272,11 @@ torchtitan_zero_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
 	(void)model;
-	BROKEN(rule, diags, "zero %d with dp_shard %lld x cp %lld: torchtitan shards parameters (FSDP)",
-	    s->zero, (long long)s->dp_shard, (long long)s->cp);
-	diag_last_hint(diags, "use --zero 3, or 2 to keep gathered parameters until the backward pass");
+	BROKEN(rule, diags,
+	    "zero %d with dp_shard %lld x cp %lld: torchtitan shards parameters (FSDP)", s->zero,
+	    (long long)s->dp_shard, (long long)s->cp);
+	diag_last_hint(
+	    diags, "use --zero 3, or 2 to keep gathered parameters until the backward pass");
 }
 
 bool

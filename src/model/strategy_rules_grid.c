@@ -15,12 +15,13 @@ world_known_holds(const struct strategy *s, const struct model *model)
 }
 
 void
-world_known_report(const struct grid_rule *rule, const struct strategy *s, const struct model *model,
-    struct diags *diags)
+world_known_report(const struct grid_rule *rule, const struct strategy *s,
+    const struct model *model, struct diags *diags)
 {
 	(void)s, (void)model;
-	BROKEN(rule, diags, "the world size is not known: there is no cluster, and no '--dp' that it "
-			    "would follow from");
+	BROKEN(rule, diags,
+	    "the world size is not known: there is no cluster, and no '--dp' that it "
+	    "would follow from");
 	diag_last_hint(diags, "give --world-size");
 }
 
@@ -92,8 +93,8 @@ stages_bounded_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
 	(void)model;
-	BROKEN(rule, diags, "pp %lld x vpp %lld is more than this program handles", (long long)s->pp,
-	    (long long)s->vpp);
+	BROKEN(rule, diags, "pp %lld x vpp %lld is more than this program handles",
+	    (long long)s->pp, (long long)s->vpp);
 	diag_last_hint(
 	    diags, "at most %d stages and %d chunks", STRATEGY_MAX_PP, LAYOUT_MAX_CHUNKS);
 }
@@ -133,7 +134,8 @@ hint_worlds(struct diags *diags, int64_t world, int64_t copy)
 	if (copy < 1 || copy > GRID_MAX_DEGREE)
 		return;
 	if (below > 0)
-		diag_last_hint(diags, "use %lld or %lld GPUs, or degrees whose product divides %lld",
+		diag_last_hint(diags,
+		    "use %lld or %lld GPUs, or degrees whose product divides %lld",
 		    (long long)below, (long long)(below + copy), (long long)world);
 	else
 		diag_last_hint(diags, "use %lld GPUs, or degrees whose product divides %lld",
@@ -158,17 +160,18 @@ dense_grid_report(const struct grid_rule *rule, const struct strategy *s, const 
 		    dense_product(s, diags->arena, true), (long long)grid_product(copy, dp),
 		    (long long)s->world);
 	else
-		diag = BROKEN(rule, diags, "a copy of the model takes %s%s = %lld GPUs, which does not "
-					   "divide the world of %lld",
-		    titan ? arena_printf(diags->arena, "dp_replicate %lld x ",
-				(long long)s->dp_replicate)
+		diag = BROKEN(rule, diags,
+		    "a copy of the model takes %s%s = %lld GPUs, which does not "
+		    "divide the world of %lld",
+		    titan ? arena_printf(
+				diags->arena, "dp_replicate %lld x ", (long long)s->dp_replicate)
 			  : "",
 		    dense_product(s, diags->arena, false), (long long)copy, (long long)s->world);
 	diag_number(diags, diag, "world", (double)s->world);
 	diag_number(diags, diag, "copy", (double)copy);
 	if (dp > 0 && divides(copy, s->world))
-		diag_hint(diags, diag, "leave --%s out: it follows as %lld", titan ? "dp-shard" : "dp",
-		    (long long)(s->world / copy));
+		diag_hint(diags, diag, "leave --%s out: it follows as %lld",
+		    titan ? "dp-shard" : "dp", (long long)(s->world / copy));
 	else
 		hint_worlds(diags, s->world, copy);
 }
@@ -210,8 +213,9 @@ expert_grid_report(const struct grid_rule *rule, const struct strategy *s,
 		diag = BROKEN(rule, diags, "%s x edp %lld = %lld GPUs, the world is %lld", product,
 		    (long long)s->edp, (long long)grid_product(copy, s->edp), (long long)s->world);
 	else
-		diag = BROKEN(rule, diags, "a copy of the experts takes %s = %lld GPUs, which does not "
-					   "divide the world of %lld",
+		diag = BROKEN(rule, diags,
+		    "a copy of the experts takes %s = %lld GPUs, which does not "
+		    "divide the world of %lld",
 		    product, (long long)copy, (long long)s->world);
 	diag_number(diags, diag, "world", (double)s->world);
 	diag_number(diags, diag, "copy", (double)copy);
@@ -262,8 +266,8 @@ order_complete_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
 	(void)model;
-	BROKEN(rule, diags, "order '%s' does not name %s, which is over 1", s->order,
-	    missing_axis(s));
+	BROKEN(
+	    rule, diags, "order '%s' does not name %s, which is over 1", s->order, missing_axis(s));
 	diag_last_hint(diags, "the usual order is tp-cp-ep-dp-pp");
 }
 
@@ -303,7 +307,8 @@ pipeline_stride(const struct strategy *s, bool expert)
 {
 	int64_t stride = 1;
 
-	for (const char *at = s->order; at && *at && strncmp(at, "pp", 2) != 0; at += at[2] ? 3 : 2) {
+	for (const char *at = s->order; at && *at && strncmp(at, "pp", 2) != 0;
+	     at += at[2] ? 3 : 2) {
 		int64_t size = 1;
 
 		if (strncmp(at, "tp", 2) == 0)
@@ -325,7 +330,7 @@ order_stages_holds(const struct strategy *s, const struct model *model)
 	(void)model;
 	/* With pp last both strides are world / pp. */
 	return s->pp == 1 || !s->order || ends_with_pp(s->order) ||
-	    pipeline_stride(s, false) == pipeline_stride(s, true);
+	       pipeline_stride(s, false) == pipeline_stride(s, true);
 }
 
 void
@@ -345,7 +350,7 @@ batch_filled_holds(const struct strategy *s, const struct model *model)
 {
 	(void)model;
 	return s->global_batch == 0 || s->dp == 0 ||
-	    s->global_batch >= grid_product(s->micro_batch, s->dp);
+	       s->global_batch >= grid_product(s->micro_batch, s->dp);
 }
 
 void
@@ -368,7 +373,7 @@ batch_divides_holds(const struct strategy *s, const struct model *model)
 {
 	(void)model;
 	return s->global_batch == 0 || s->dp == 0 ||
-	    divides(grid_product(s->micro_batch, s->dp), s->global_batch);
+	       divides(grid_product(s->micro_batch, s->dp), s->global_batch);
 }
 
 void
@@ -409,7 +414,8 @@ chunks_filled_report(const struct grid_rule *rule, const struct strategy *s,
 
 	diag_number(diags, diag, "chunks", (double)chunks);
 	diag_number(diags, diag, "layers", (double)model->layers);
-	diag_hint(diags, diag, "only the first and the last chunk may be without: at most %lld chunks",
+	diag_hint(diags, diag,
+	    "only the first and the last chunk may be without: at most %lld chunks",
 	    (long long)(model->layers + 2));
 }
 
@@ -485,8 +491,8 @@ void
 schedule_fits_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
-	const char *name = s->schedule >= 0 && s->schedule < SCHEDULES ? schedule_names[s->schedule]
-								       : "unset";
+	const char *name =
+	    s->schedule >= 0 && s->schedule < SCHEDULES ? schedule_names[s->schedule] : "unset";
 
 	(void)model;
 	if (s->framework == FRAMEWORK_DEEPSPEED) {
@@ -520,5 +526,6 @@ layout_chunks_fit_report(const struct grid_rule *rule, const struct strategy *s,
 		BROKEN(rule, diags, "layout '%.200s' has %d chunks, pp %lld x vpp %lld needs %lld",
 		    s->layout, chunks, (long long)s->pp, (long long)s->vpp,
 		    (long long)grid_product(s->pp, s->vpp));
-	diag_last_hint(diags, "chunks are separated by '|': E embedding, t layer, m MTP layer, L loss");
+	diag_last_hint(
+	    diags, "chunks are separated by '|': E embedding, t layer, m MTP layer, L loss");
 }

@@ -94,15 +94,14 @@ void
 kv_heads_divide_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
-	report_tp(rule, s, find_odd_kv(s, model, true),
-	    "neither divides them nor is a multiple", diags);
+	report_tp(
+	    rule, s, find_odd_kv(s, model, true), "neither divides them nor is a multiple", diags);
 }
 
 bool
 all_heads_divide_holds(const struct strategy *s, const struct model *model)
 {
-	return s->tp == 1 ||
-	    (!find_odd_heads(s, model).name && !find_odd_kv(s, model, false).name);
+	return s->tp == 1 || (!find_odd_heads(s, model).name && !find_odd_kv(s, model, false).name);
 }
 
 void
@@ -121,8 +120,9 @@ report_sequence(const struct grid_rule *rule, const struct strategy *s, const ch
     int64_t divisor, struct diags *diags)
 {
 	int64_t above = (s->seq_len + divisor - 1) / divisor * divisor;
-	struct diag *diag = BROKEN(rule, diags, "sequence length %lld is not a multiple of %s = %lld",
-	    (long long)s->seq_len, product, (long long)divisor);
+	struct diag *diag =
+	    BROKEN(rule, diags, "sequence length %lld is not a multiple of %s = %lld",
+		(long long)s->seq_len, product, (long long)divisor);
 
 	diag_number(diags, diag, "seq_len", (double)s->seq_len);
 	diag_number(diags, diag, "divisor", (double)divisor);
@@ -162,8 +162,8 @@ void
 tokens_divide_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
-	const char *product = arena_printf(
-	    diags->arena, "cp %lld x tp %lld", (long long)s->cp, (long long)s->tp);
+	const char *product =
+	    arena_printf(diags->arena, "cp %lld x tp %lld", (long long)s->cp, (long long)s->tp);
 
 	(void)model;
 	report_sequence(rule, s, product, grid_product(s->cp, s->tp), diags);
@@ -186,9 +186,9 @@ void
 sequence_divides_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
-	const char *product = s->cp > 1
-	    ? arena_printf(diags->arena, "tp %lld x 2 x cp %lld", (long long)s->tp, (long long)s->cp)
-	    : arena_printf(diags->arena, "tp %lld", (long long)s->tp);
+	const char *product = s->cp > 1 ? arena_printf(diags->arena, "tp %lld x 2 x cp %lld",
+					      (long long)s->tp, (long long)s->cp)
+					: arena_printf(diags->arena, "tp %lld", (long long)s->tp);
 
 	(void)model;
 	report_sequence(rule, s, product, sequence_divisor(s), diags);
@@ -333,7 +333,8 @@ expert_bias_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
 	(void)model;
-	BROKEN(rule, diags, "etp %lld: the experts have biases, which are only supported with etp 1",
+	BROKEN(rule, diags,
+	    "etp %lld: the experts have biases, which are only supported with etp 1",
 	    (long long)s->etp);
 	diag_last_hint(diags, "use --etp 1");
 }
@@ -372,7 +373,8 @@ recompute_fits_report(const struct grid_rule *rule, const struct strategy *s,
 
 	while (bit < MODULES - 1 && !(absent & 1U << bit))
 		bit++;
-	BROKEN(rule, diags, "recompute module '%s': the model has no %s", recompute_module_names[bit],
+	BROKEN(rule, diags, "recompute module '%s': the model has no %s",
+	    recompute_module_names[bit],
 	    1U << bit == MODULE_MLA_UP_PROJ ? "latent attention (MLA)" : "experts");
 	diag_last_hint(diags, "leave '%s' out of --recompute", recompute_module_names[bit]);
 }

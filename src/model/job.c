@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What does the user want trained, and what may the search choose?
+ *
+ * A job file (moeplan/job/v1) takes the keys below and, beside them, the
+ * settings of a strategy that the search keeps (sequence length, batch,
+ * precision …). Degrees are the search's: they are pinned, not given.
+ */
+#include "model/job.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "model/strategy_grid.h"
+
+const char *const axis_names[AXES + 1] = {
+    "tp", "cp", "pp", "vpp", "ep", "etp", "micro_batch", "recompute", "zero", "dispatcher", NULL};
+const char *const objective_names[] = {"time", "memory", "gpus", NULL};
+
+enum { DEFAULT_TOP = 3, MAX_TOP = 100 };
+
+void
+job_init(struct job *job)
+{
+	*job = (struct job){.top = DEFAULT_TOP};
+	strategy_init(&job->base);
+}
+
+bool
+axis_allows(const struct axis_limit *limit, int64_t value)
+{
+	bool allowed = limit->n_allowed == 0;
+
+	for (int i = 0; i < limit->n_allowed && !allowed; i++)
+		allowed = limit->allowed[i] == value;
+	return allowed && value >= limit->min && (limit->max == 0 || value <= limit->max);
+}
+
+enum { MODULES_SHIFT = 2, LAYERS_SHIFT = 16 };
+
+int64_t
+recompute_value(struct recompute recompute)
+{
+	return (int64_t)recompute.kind + ((int64_t)recompute.modules << MODULES_SHIFT) +
+	       (recompute.layers << LAYERS_SHIFT);
+}
+
+struct recompute
+recompute_of_value(int64_t value)
+{
+	return (struct recompute){
+	    .kind = (enum recompute_kind)(value & ((1 << MODULES_SHIFT) - 1)),
+	    .modules = (unsigned)(value >> MODULES_SHIFT) & ((1U << MODULES) - 1),
+	    .layers = value >> LAYERS_SHIFT,
+	};
+}
+
+const char *
+axis_value_text(struct arena *arena, enum axis axis, int64_t value)
+{
+	if (axis == AXIS_RECOMPUTE)
+		return recompute_text(arena, recompute_of_value(value));
+	if (axis == AXIS_DISPATCHER)
+		return dispatcher_names[value];
+	return arena_printf(arena, "%lld", (long long)value);
+}
+
+static int
+find_name(const char *const *names, const char *name)
+{
+	for (int i = 0; names[i]; i++)
+		if (strcmp(names[i], name) == 0)
+			return i;
+	return -1;
+}
+
+static bool
+is_degree(enum axis axis)
+{
+	return axis < AXIS_RECOMPUTE;
+}
+
+static bool
+parse_axis_value(enum axis axis, const char *text, int64_t *value)
+{
+	struct recompute recompute;
+
+	if (axis == AXIS_RECOMPUTE) {
+		if (!parse_recompute(text, &recompute))
+			return false;
+		*value = recompute_value(recompute);
+		return true;
+	}
+	if (axis == AXIS_DISPATCHER) {
+		*value = find_name(dispatcher_names, text);
+		return *value >= 0;
+	}
+	if (!units_parse_integer(text, value))
+		return false;
+	return axis == AXIS_ZERO ? *value >= 0 && *value <= 3
+				 : *value >= 1 && *value <= GRID_MAX_DEGREE;
+}
+
+static const char *
+axis_values(enum axis axis)
+{
+	if (axis == AXIS_RECOMPUTE)
+		return "none, full, full:LAYERS or selective:MODULE+MODULE";
+	if (axis == AXIS_DISPATCHER)
+		return "alltoall, allgather, deepep or hybridep";
+	return axis == AXIS_ZERO ? "0 to 3" : "1 to 1048576";
+}
+
+/* What one key, option or list item says; the readers below take it apart into these. */
+struct entry {
+	const struct field *field;
+	struct job *job;
+	struct field_context *context;
+	unsigned seen; /* bits of axes whose values were begun in this reading */
+};
+
+typedef int read_entry_fn(
+    struct entry *entry, const char *key, const char *text, const struct doc *value);
+
+static int
+unknown_key(struct entry *entry, const char *key, const char *const *names, const struct doc *value)
+{
+	struct diags *diags = entry->context->diags;
+	const char *near = str_nearest(key, names);
+
+	diag_error(diags, value->loc, "'%s' has no '%.60s'", entry->field->name, key);
+	if (near)
+		diag_last_hint(diags, "did you mean '%s'?", near);
+	return -1;
+}
+
+/* Splits "tp=2,ep=8" and hands over each pair. */
+static int
+read_pairs(struct entry *entry, const struct doc *value, read_entry_fn *read, const char *example)
+{
+	struct arena *arena = entry->context->arena;
+	int result = 0;
+
+	for (const char *at = value->text; at;) {
+		const char *comma = strchr(at, ',');
+		size_t length = comma ? (size_t)(comma - at) : strlen(at);
+		char *key = arena_strndup(arena, at, length);
+		char *equals = strchr(key, '=');
+
+		if (!equals || equals == key || !equals[1])
+			return refuse_value(entry->field, value, entry->context, example);
+		*equals = '\0';
+		result |= read(entry, key, equals + 1, value);
+		at = comma ? comma + 1 : NULL;
+	}
+	return result;
+}
+
+static int
+refuse_axis_value(struct entry *entry, enum axis axis, const char *text, const struct doc *value)
+{
+	return diag_error(entry->context->diags, value->loc, "'%s': %s is '%.60s', allowed is %s",
+	    entry->field->name, axis_names[axis], text, axis_values(axis));
+}
+
+static int
+allow_value(struct entry *entry, enum axis axis, const char *text, const struct doc *value)
+{
+	struct axis_limit *limit = &entry->job->limits[axis];
+	int64_t number;
+
+	if (!text || !parse_axis_value(axis, text, &number))
+		return refuse_axis_value(
+		    entry, axis, text ? text : doc_kind_name(value->kind), value);
+	if (!(entry->seen & 1U << axis))
+		limit->n_allowed = 0;
+	entry->seen |= 1U << axis;
+	if (limit->n_allowed == AXIS_MAX_VALUES)
+		return diag_error(entry->context->diags, value->loc,
+		    "'%s': more than %d values for %s", entry->field->name, AXIS_MAX_VALUES,
+		    axis_names[axis]);
+	limit->allowed[limit->n_allowed++] = number;
+	return 0;
+}
+
+static int
+pin_pair(struct entry *entry, const char *key, const char *text, const struct doc *value)
+{
+	int axis = find_name(axis_names, key);
+
+	if (axis < 0)
+		return unknown_key(entry, key, axis_names, value);
+	return allow_value(entry, (enum axis)axis, text, value);
+}
+
+static int
+read_bound(
+    struct entry *entry, enum axis axis, const char *text, const struct doc *value, int64_t *bound)
+{
+	if (!is_degree(axis) && axis != AXIS_ZERO)
+		return diag_error(entry->context->diags, value->loc,
+		    "'%s': %s has no least or greatest value", entry->field->name,
+		    axis_names[axis]);
+	if (!text || !parse_axis_value(axis, text, bound) || *bound < 1)
+		return refuse_axis_value(
+		    entry, axis, text ? text : doc_kind_name(value->kind), value);
+	return 0;
+}
+
+/* pin: {pp: {min: 2, max: 16}} */
+static int
+pin_range(struct entry *entry, enum axis axis, const struct doc *map)
+{
+	static const char *const bounds[] = {"min", "max", NULL};
+	struct axis_limit *limit = &entry->job->limits[axis];
+	int result = 0;
+
+	for (const struct doc *member = map->first; member; member = member->next) {
+		int bound = find_name(bounds, member->key);
+
+		if (bound < 0)
+			result |= unknown_key(entry, member->key, bounds, member);
+		else
+			result |= read_bound(entry, axis, member->text, member,
+			    bound == 0 ? &limit->min : &limit->max);
+	}
+	return result;
+}
+
+static int
+pin_member(struct entry *entry, const struct doc *member)
+{
+	int axis = find_name(axis_names, member->key), result = 0;
+
+	if (axis < 0)
+		return unknown_key(entry, member->key, axis_names, member);
+	if (member->kind == DOC_MAP)
+		return pin_range(entry, (enum axis)axis, member);
+	if (member->kind != DOC_LIST)
+		return allow_value(entry, (enum axis)axis, member->text, member);
+	for (const struct doc *item = member->first; item; item = item->next)
+		result |= allow_value(entry, (enum axis)axis, item->text, item);
+	return result;
+}
+
+static int
+read_pin(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
+{
+	struct entry entry = {.field = field, .job = object, .context = context};
+	int result = 0;
+
+	if (value->kind == DOC_STRING)
+		return read_pairs(&entry, value, pin_pair, "AXIS=VALUE,... such as tp=2,ep=8");
+	if (value->kind != DOC_MAP)
+		return refuse_value(field, value, context,
+		    "a mapping of axes, such as {tp: [1, 2], pp: {max: 16}}");
+	for (const struct doc *member = value->first; member; member = member->next)
+		result |= pin_member(&entry, member);
+	return result;
+}
+
+static int
+forbid_axis(struct entry *entry, const char *name, const struct doc *value)
+{
+	int axis = name ? find_name(axis_names, name) : -1;
+
+	if (axis < 0 || axis == AXIS_DISPATCHER)
+		return refuse_value(entry->field, value, entry->context,
+		    "a list of tp, cp, pp, vpp, ep, etp, micro_batch, recompute, zero");
+	if (axis == AXIS_RECOMPUTE || axis == AXIS_ZERO) {
+		entry->job->limits[axis].n_allowed = 1;
+		entry->job->limits[axis].allowed[0] = 0; /* RECOMPUTE_NONE, no sharding */
+	} else {
+		entry->job->limits[axis].max = 1;
+	}
+	return 0;
+}
+
+static int
+read_forbid(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
+{
+	struct entry entry = {.field = field, .job = object, .context = context};
+	int result = 0;
+
+	if (value->kind == DOC_LIST) {
+		for (const struct doc *item = value->first; item; item = item->next)
+			result |= forbid_axis(&entry, item->text, item);
+		return result;
+	}
+	if (value->kind != DOC_STRING)
+		return forbid_axis(&entry, NULL, value);
+	for (const char *at = value->text; at && result == 0;) {
+		const char *comma = strchr(at, ',');
+		size_t length = comma ? (size_t)(comma - at) : strlen(at);
+
+		result = forbid_axis(&entry, arena_strndup(context->arena, at, length), value);
+		at = comma ? comma + 1 : NULL;
+	}
+	return result;
+}
+
+static int
+refuse_cap(struct entry *entry, const char *key, const char *text, const struct doc *value,
+    const char *allowed)
+{
+	return diag_error(entry->context->diags, value->loc, "'%s': %s is '%.60s', allowed is %s",
+	    entry->field->name, key, text, allowed);
+}
+
+static int
+cap_pair(struct entry *entry, const char *key, const char *text, const struct doc *value)
+{
+	static const char *const names[] = {"tp", "cp", "pp", "vpp", "ep", "etp", "micro_batch",
+	    "zero", "step", "memory", "gpus", NULL};
+	struct job *job = entry->job;
+	int axis = find_name(axis_names, key);
+	double step_s;
+	uint64_t bytes;
+	int64_t gpus;
+
+	if (axis >= 0)
+		return read_bound(entry, (enum axis)axis, text, value, &job->limits[axis].max);
+	if (strcmp(key, "step") == 0) {
+		if (!units_parse_seconds(text, &step_s) || !(step_s > 0))
+			return refuse_cap(entry, key, text, value, "a time such as 20s or 500ms");
+		job->max_step_s = step_s;
+	} else if (strcmp(key, "memory") == 0) {
+		if (!units_parse_bytes(text, &bytes) || bytes == 0)
+			return refuse_cap(entry, key, text, value, "a size such as 70GiB");
+		job->max_memory_bytes = bytes;
+	} else if (strcmp(key, "gpus") == 0) {
+		if (!units_parse_integer(text, &gpus) || gpus < 1 || gpus > GRID_MAX_DEGREE)
+			return refuse_cap(entry, key, text, value, "1 to 1048576");
+		job->max_gpus = gpus;
+	} else {
+		return unknown_key(entry, key, names, value);
+	}
+	return 0;
+}
+
+static int
+read_max(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
+{
+	static const char example[] = "tp=8, step=20s, memory=70GiB, gpus=512 or some of them";
+	struct entry entry = {.field = field, .job = object, .context = context};
+	int result = 0;
+
+	if (value->kind == DOC_STRING)
+		return read_pairs(&entry, value, cap_pair, example);
+	if (value->kind != DOC_MAP)
+		return refuse_value(field, value, context, example);
+	for (const struct doc *member = value->first; member; member = member->next)
+		result |= cap_pair(&entry, member->key,
+		    member->text ? member->text : doc_kind_name(member->kind), member);
+	return result;
+}
+
+static const struct skew_row {
+	const char *name;
+	enum skew_kind kind;
+	double min, max;
+} skew_rows[] = {
+    {"max", SKEW_MAX, 1, 10000},
+    {"cv", SKEW_CV, 0, 100},
+    {"zipf", SKEW_ZIPF, 0, 10},
+};
+
+static int
+skew_pair(struct entry *entry, const char *key, const char *text, const struct doc *value)
+{
+	for (size_t i = 0; i < sizeof(skew_rows) / sizeof(skew_rows[0]); i++) {
+		const struct skew_row *row = &skew_rows[i];
+		double number;
+
+		if (strcmp(row->name, key) != 0)
+			continue;
+		if (!units_parse_number(text, &number) ||
+		    !(number >= row->min && number <= row->max))
+			return refuse_cap(entry, key, text, value,
+			    arena_printf(entry->context->arena, "%g to %g", row->min, row->max));
+		entry->job->skew = (struct load_skew){row->kind, number};
+		return 0;
+	}
+	return refuse_value(entry->field, value, entry->context, "balanced, max=X, cv=X or zipf=X");
+}
+
+static int
+read_load_skew(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
+{
+	static const char allowed[] = "balanced, max=1.7, cv=0.4 or zipf=1.0";
+	struct entry entry = {.field = field, .job = object, .context = context};
+
+	if (value->kind == DOC_MAP && value->count == 1)
+		return skew_pair(&entry, value->first->key,
+		    value->first->text ? value->first->text : "", value->first);
+	if (value->kind != DOC_STRING)
+		return refuse_value(field, value, context, allowed);
+	if (strcmp(value->text, "balanced") == 0) {
+		entry.job->skew = (struct load_skew){SKEW_BALANCED, 0};
+		return 0;
+	}
+	if (!strchr(value->text, '=')) {
+		diag_error(context->diags, value->loc,
+		    "'%s': load traces such as '%.60s' are not read here", field->name,
+		    value->text);
+		diag_last_hint(context->diags, "describe the load instead: %s", allowed);
+		return -1;
+	}
+	if (strchr(value->text, ','))
+		return refuse_value(field, value, context, allowed);
+	return read_pairs(&entry, value, skew_pair, allowed);
+}
+
+#define MEMBER(name) offsetof(struct job, name)
+#define CUSTOM(key, metavar, reader, words, text)                                                  \
+	{                                                                                          \
+		.name = key, .arg = metavar, .help = text, .kind = FIELD_CUSTOM, .choices = words, \
+		.read = reader                                                                     \
+	}
+
+static const char *const skew_words[] = {"balanced", "max=", "cv=", "zipf=", NULL};
+
+/* clang-format off */
+const struct field job_fields[] = {
+	CUSTOM("pin", "AXIS=VALUE,...", read_pin, NULL,
+	       "values an axis must have; repeat an axis to allow several: tp=1,tp=2,ep=8"),
+	CUSTOM("forbid", "AXIS,...", read_forbid, axis_names, "axes that stay off: pp,vpp"),
+	CUSTOM("max", "WHAT=VALUE,...", read_max, NULL,
+	       "upper limits of axes, step time, memory, GPUs: tp=8,step=20s,memory=70GiB"),
+	{ .name = "top", .arg = "N", .help = "strategies in the answer (3)", .kind = FIELD_INT,
+	  .offset = MEMBER(top), .min = 1, .max = MAX_TOP },
+	CUSTOM("load_skew", "balanced|max=X|cv=X|zipf=X", read_load_skew, skew_words,
+	       "how unevenly tokens spread over experts (balanced)"),
+	{ .name = "reserve", .arg = "SIZE", .help = "memory kept free on every GPU",
+	  .kind = FIELD_BYTES, .offset = MEMBER(reserve_bytes) },
+	{ .name = "objective", .arg = "time|memory|gpus", .help = "what is minimised (time)",
+	  .kind = FIELD_CHOICE, .offset = MEMBER(objective), .choices = objective_names },
+	{ .name = "measured_step", .arg = "T", .kind = FIELD_SECONDS,
+	  .offset = MEMBER(measured_step_s), .help = "measured step time, to compare with" },
+	{ .name = "time_limit", .arg = "T", .kind = FIELD_SECONDS, .offset = MEMBER(time_limit_s),
+	  .help = "stop the search after this time and say how far the answer may be off" },
+	{ .name = "lp", .arg = "FILE", .kind = FIELD_TEXT, .offset = MEMBER(lp_path),
+	  .help = "write the search's integer programme as CPLEX LP", .option_only = true },
+	{ .name = NULL },
+};
+/* clang-format on */
+
+static const char **
+all_keys(struct arena *arena)
+{
+	const char **keys;
+	size_t n = 0, jobs = 0, settings = 0;
+
+	while (job_fields[jobs].name)
+		jobs++;
+	while (strategy_job_fields[settings].name)
+		settings++;
+	keys = arena_array(arena, jobs + settings + 1, sizeof(*keys));
+	for (size_t i = 0; i < jobs; i++)
+		if (!job_fields[i].option_only)
+			keys[n++] = job_fields[i].name;
+	for (size_t i = 0; i < settings; i++)
+		keys[n++] = strategy_job_fields[i].name;
+	return keys;
+}
+
+static int
+unknown_member(const struct doc *member, struct field_context *context)
+{
+	const char *near = str_nearest(member->key, all_keys(context->arena));
+
+	diag_error(context->diags, member->key_loc, "a job has no '%.60s'", member->key);
+	if (find_name(axis_names, member->key) >= 0)
+		diag_last_hint(
+		    context->diags, "the search chooses it: write pin: {%s: …}", member->key);
+	else if (near)
+		diag_last_hint(context->diags, "did you mean '%s'?", near);
+	return -1;
+}
+
+static int
+read_member(struct job *job, const struct doc *member, struct field_context *context)
+{
+	const struct field *field = field_find(job_fields, member->key);
+
+	if (strcmp(member->key, "schema") == 0) {
+		if (member->text && strcmp(member->text, "moeplan/job/v1") == 0)
+			return 0;
+		return diag_error(context->diags, member->loc,
+		    "schema '%.60s' is not known: a job file has 'moeplan/job/v1'",
+		    member->text ? member->text : doc_kind_name(member->kind));
+	}
+	if (field && !field->option_only)
+		return field_read(field, job, member, context);
+	field = field_find(strategy_job_fields, member->key);
+	if (field)
+		return field_read(field, &job->base, member, context);
+	return unknown_member(member, context);
+}
+
+int
+job_read(struct job *job, const struct doc *doc, struct field_context *context)
+{
+	int result = 0;
+
+	if (doc->kind != DOC_MAP)
+		return diag_error(context->diags, doc->loc, "a job is a mapping, not %s",
+		    doc_kind_name(doc->kind));
+	for (const struct doc *member = doc->first; member; member = member->next)
+		result |= read_member(job, member, context);
+	return result;
+}
