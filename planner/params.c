@@ -71,7 +71,8 @@ mtp_copies(const struct model *model)
 	return 2 * model->vocab * model->hidden * stored_mtp_layers(model);
 }
 
-/* Block-scaled checkpoints quantise the projections of the layers, not router, MTP input or head. */
+/* Block-scaled checkpoints quantise the projections of the layers, not router, MTP input or head.
+ */
 static int64_t
 block_scales(const struct tensor *rows, size_t n)
 {
@@ -85,7 +86,7 @@ block_scales(const struct tensor *rows, size_t n)
 		    row->component == COMPONENT_OTHER)
 			continue;
 		scales += row->count * ((row->rows + BLOCK - 1) / BLOCK) *
-		    ((row->cols + BLOCK - 1) / BLOCK);
+			  ((row->cols + BLOCK - 1) / BLOCK);
 	}
 	return scales;
 }
@@ -98,7 +99,7 @@ fp8_scales(const struct model *model)
 
 	for (int k = 0; k < model->n_kinds; k++)
 		scales += model_layers_of(model, k) *
-		    block_scales(rows, tensors_of_layer(model, &model->kinds[k], rows));
+			  block_scales(rows, tensors_of_layer(model, &model->kinds[k], rows));
 	return scales + stored_mtp_layers(model) * block_scales(rows, tensors_of_mtp(model, rows));
 }
 
@@ -129,11 +130,11 @@ static const struct {
 	unsigned when;
 	int64_t (*elements)(const struct model *model);
 } extra_rows[] = {
-	{"mtp_unlisted", STORED_UNLISTED_MTP, mtp_elements},
-	{"mtp_duplicates", STORED_MTP_COPIES, mtp_copies},
-	{"fp8_scales", STORED_FP8_SCALES, fp8_scales},
-	{"router_bias", STORED_NO_ROUTER_BIAS, router_biases},
-	{"hash_tables", 0, hash_tables},
+    {"mtp_unlisted", STORED_UNLISTED_MTP, mtp_elements},
+    {"mtp_duplicates", STORED_MTP_COPIES, mtp_copies},
+    {"fp8_scales", STORED_FP8_SCALES, fp8_scales},
+    {"router_bias", STORED_NO_ROUTER_BIAS, router_biases},
+    {"hash_tables", 0, hash_tables},
 };
 
 static void
@@ -171,10 +172,12 @@ params_count(const struct model *model, struct params *params)
 	for (int c = 0; c < COMPONENTS; c++)
 		params->total += params->components[c];
 	params->active_without_embedding_and_head = params->active -
-	    params->components[COMPONENT_EMBEDDING] - params->components[COMPONENT_HEAD];
+						    params->components[COMPONENT_EMBEDDING] -
+						    params->components[COMPONENT_HEAD];
 	/* A tied matrix still multiplies as the head; learned positions are looked up only. */
-	params->active_without_embedding = params->active - params->components[COMPONENT_EMBEDDING] +
-	    (model->tied ? model->vocab * model->hidden : 0);
+	params->active_without_embedding = params->active -
+					   params->components[COMPONENT_EMBEDDING] +
+					   (model->tied ? model->vocab * model->hidden : 0);
 	params->mtp = model->mtp_layers ? model->mtp_layers * mtp_elements(model) : 0;
 	list_extras(model, params);
 }
@@ -203,15 +206,15 @@ compressed_context(const struct mixer *mixer, double s)
 	double pooled = s / (double)mixer->compress;
 
 	return window_context(s, (double)mixer->window) +
-	    window_context(pooled, mixer->sparse > 0 ? (double)mixer->sparse : pooled);
+	       window_context(pooled, mixer->sparse > 0 ? (double)mixer->sparse : pooled);
 }
 
 double
 attention_context(const struct mixer *mixer, int64_t seq_len)
 {
 	double s = (double)seq_len;
-	bool attends = mixer->kind == MIXER_GQA || mixer->kind == MIXER_MLA ||
-	    mixer->kind == MIXER_LATENT_MQA;
+	bool attends =
+	    mixer->kind == MIXER_GQA || mixer->kind == MIXER_MLA || mixer->kind == MIXER_LATENT_MQA;
 
 	if (seq_len <= 0 || !attends)
 		return 0;
@@ -243,11 +246,11 @@ core_flops(const struct mixer *mixer, int64_t seq_len)
 	case MIXER_MLA:
 	case MIXER_LATENT_MQA:
 		return indexer_flops(mixer, seq_len) +
-		    2.0 * heads * (double)(mixer->head_dim + mixer->value_dim) *
-		    attention_context(mixer, seq_len);
+		       2.0 * heads * (double)(mixer->head_dim + mixer->value_dim) *
+			   attention_context(mixer, seq_len);
 	case MIXER_GATED_DELTANET:
 		return 6.0 * (double)mixer->value_heads * (double)mixer->key_dim *
-		    (double)mixer->value_dim;
+		       (double)mixer->value_dim;
 	case MIXER_LIGHTNING:
 		return 4.0 * heads * (double)mixer->head_dim * (double)mixer->head_dim;
 	case MIXER_MAMBA1:
@@ -282,15 +285,16 @@ flops_per_token(const struct model *model, int64_t seq_len, bool mtp)
 		const struct layer_kind *kind = &model->kinds[k];
 		size_t n = tensors_of_layer(model, kind, rows);
 
-		flops.forward += (double)model_layers_of(model, k) *
+		flops.forward +=
+		    (double)model_layers_of(model, k) *
 		    (matmul_flops(rows, n, &kind->ffn) + core_flops(&kind->mixer, seq_len));
 	}
 	if (mtp && model->mtp_layers) {
 		size_t n = tensors_of_mtp(model, rows);
 
-		flops.forward += (double)model->mtp_layers *
-		    (head + matmul_flops(rows, n, &model->mtp.ffn) +
-		        core_flops(&model->mtp.mixer, seq_len));
+		flops.forward +=
+		    (double)model->mtp_layers * (head + matmul_flops(rows, n, &model->mtp.ffn) +
+						    core_flops(&model->mtp.mixer, seq_len));
 	}
 	flops.training = 3.0 * flops.forward;
 	return flops;

@@ -11,8 +11,16 @@
 #include "planner/tensors.h"
 
 const char *const component_names[COMPONENTS + 1] = {
-	"embedding", "attention", "dense_mlp", "router", "experts", "shared_expert", "norms", "other",
-	"head", NULL,
+    "embedding",
+    "attention",
+    "dense_mlp",
+    "router",
+    "experts",
+    "shared_expert",
+    "norms",
+    "other",
+    "head",
+    NULL,
 };
 
 struct rows {
@@ -27,8 +35,7 @@ add(struct rows *t, const char *name, enum component component, int64_t rows, in
 	struct tensor *row = &t->rows[t->count];
 
 	*row = (struct tensor){
-		.name = name, .component = component, .count = 1, .rows = rows, .cols = cols
-	};
+	    .name = name, .component = component, .count = 1, .rows = rows, .cols = cols};
 	if (rows > 0 && cols > 0)
 		t->count++;
 	return row;
@@ -101,7 +108,8 @@ add_gqa(struct rows *t, const struct mixer *mixer, int64_t hidden)
 	if (mixer->qk_norm != QK_NORM_NONE) {
 		add_vector_of(t, "q_norm", full ? mixer->heads * mixer->head_dim : mixer->head_dim,
 		    full ? SHARD_TP : SHARD_NONE);
-		add_vector_of(t, "k_norm", full ? key : mixer->head_dim, full ? SHARD_KV : SHARD_NONE);
+		add_vector_of(
+		    t, "k_norm", full ? key : mixer->head_dim, full ? SHARD_KV : SHARD_NONE);
 	}
 	add_vector_of(t, "sinks", mixer->sinks ? mixer->heads : 0, SHARD_TP);
 }
@@ -177,7 +185,8 @@ add_latent_mqa(struct rows *t, const struct mixer *mixer, int64_t hidden)
 		add_indexer(t, mixer, hidden);
 }
 
-/* Gated delta rule (arXiv 2412.06464) as in Qwen3-Next: query, key, value, gate and two scalars a head. */
+/* Gated delta rule (arXiv 2412.06464) as in Qwen3-Next: query, key, value, gate and two scalars a
+ * head. */
 static void
 add_gated_deltanet(struct rows *t, const struct mixer *mixer, int64_t hidden)
 {
@@ -239,13 +248,13 @@ add_mamba2(struct rows *t, const struct mixer *mixer, int64_t hidden)
 typedef void add_mixer_fn(struct rows *t, const struct mixer *mixer, int64_t hidden);
 
 static add_mixer_fn *const add_mixer[MIXER_KINDS] = {
-	[MIXER_GQA] = add_gqa,
-	[MIXER_MLA] = add_mla,
-	[MIXER_LATENT_MQA] = add_latent_mqa,
-	[MIXER_GATED_DELTANET] = add_gated_deltanet,
-	[MIXER_LIGHTNING] = add_lightning,
-	[MIXER_MAMBA1] = add_mamba1,
-	[MIXER_MAMBA2] = add_mamba2,
+    [MIXER_GQA] = add_gqa,
+    [MIXER_MLA] = add_mla,
+    [MIXER_LATENT_MQA] = add_latent_mqa,
+    [MIXER_GATED_DELTANET] = add_gated_deltanet,
+    [MIXER_LIGHTNING] = add_lightning,
+    [MIXER_MAMBA1] = add_mamba1,
+    [MIXER_MAMBA2] = add_mamba2,
 };
 
 /* 3*h*w gated, 2*h*w ungated; biases of both layers. */
@@ -291,7 +300,8 @@ add_experts(struct rows *t, const struct ffn *ffn, int64_t hidden)
 	}
 }
 
-/* The correction bias of loss-free balancing is a buffer; with expert biases it is a trained one. */
+/* The correction bias of loss-free balancing is a buffer; with expert biases it is a trained one.
+ */
 static void
 add_moe(struct rows *t, const struct ffn *ffn, int64_t hidden)
 {
@@ -320,8 +330,8 @@ add_layer(struct rows *t, const struct model *model, const struct layer_kind *ki
 }
 
 size_t
-tensors_of_layer(const struct model *model, const struct layer_kind *kind,
-    struct tensor rows[TENSORS_MAX])
+tensors_of_layer(
+    const struct model *model, const struct layer_kind *kind, struct tensor rows[TENSORS_MAX])
 {
 	struct rows t = {rows, 0};
 
