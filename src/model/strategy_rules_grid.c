@@ -180,7 +180,10 @@ bool
 expert_grid_holds(const struct strategy *s, const struct model *model)
 {
 	(void)model;
-	return s->edp > 0 && grid_product(expert_copy(s), s->edp) == s->world;
+	/* Elsewhere the framework's own rule says why EDP does not come out. */
+	if (s->edp == 0)
+		return s->framework != FRAMEWORK_MEGATRON;
+	return grid_product(expert_copy(s), s->edp) == s->world;
 }
 
 static void
@@ -327,9 +330,8 @@ pipeline_stride(const struct strategy *s, bool expert)
 bool
 order_stages_holds(const struct strategy *s, const struct model *model)
 {
-	(void)model;
-	/* With pp last both strides are world / pp. */
-	return s->pp == 1 || !s->order || ends_with_pp(s->order) ||
+	/* With pp last both strides are world / pp; with unequal dp the rule before says it all. */
+	return s->pp == 1 || !s->order || ends_with_pp(s->order) || !order_end_holds(s, model) ||
 	       pipeline_stride(s, false) == pipeline_stride(s, true);
 }
 
