@@ -104,7 +104,7 @@ stage_costs(const struct evaluator *e, const struct strategy *s, const struct co
 {
 	double grow = 1 / rate_table[RATE_ALLOCATOR].value;
 	double input = 2 * c->sizes.T * (double)e->model->hidden;
-	double surplus = surplus_of_kinds(e, s, c);
+	double surplus = surplus_of_kinds(e, s, c), buffers;
 	bool present[EVALUATOR_KINDS] = {false};
 	bool full = s->recompute.kind == RECOMPUTE_FULL, some = full && s->recompute.layers > 0;
 
@@ -122,13 +122,15 @@ stage_costs(const struct evaluator *e, const struct strategy *s, const struct co
 		out->activation_bytes[k] = grow * c->activations[k].kept;
 		out->saved_bytes[k] = full ? grow * (c->activations[k].kept - input) : 0;
 	}
+	buffers = 2 * wgrad_elements(e, s, present, false);
 	for (int i = 0; i < out->pp; i++) {
 		double act;
 
 		fixed_parts(e, s, c, i, surplus, &out->fixed_s[i], &out->fixed_bytes[i], &act);
 		out->alive[i] = alive_stages(s, i);
 		out->fixed_bytes[i] += grow * act; /* the head's pass is followed by its backward */
-		out->fixed_bytes[i] += 2 * wgrad_elements(e, s, present, i + 1 == out->pp);
+		out->fixed_bytes[i] +=
+		    i + 1 < out->pp ? buffers : 2 * wgrad_elements(e, s, present, true);
 	}
 }
 
