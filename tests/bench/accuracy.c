@@ -31,7 +31,7 @@ step_error(const struct rerun *r)
 	return r->estimate.step_s / r->measured_step_s - 1;
 }
 
-/* --- time -------------------------------------------------------------------------------------- */
+/* --- time --- */
 
 static void
 error_columns(struct table *table, const char *head)
@@ -185,7 +185,7 @@ time_tables(struct bench *b)
 	error_table(b, "set aside", aside_label, has_time, step_error);
 }
 
-/* --- FLOP counters ----------------------------------------------------------------------------- */
+/* --- FLOP counters --- */
 
 static bool
 has_counter(const struct rerun *r)
@@ -199,7 +199,7 @@ counter_error(const struct rerun *r)
 	return 1 / r->counter - 1;
 }
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory --- */
 
 static bool
 has_memory(const struct rerun *r)
@@ -274,7 +274,8 @@ rival_table(struct bench *b)
 	    {"activation part, SimuMax", has_rival_memory, rival_activation_error},
 	    {"step time, ours", has_rival_time, step_error},
 	    {"step time, SimuMax", has_rival_time, rival_step_error}};
-	static const char *const names[] = {"rows", "mean |e| %", "median |e| %", "max |e| %", "bias %"};
+	static const char *const names[] = {
+	    "rows", "mean |e| %", "median |e| %", "max |e| %", "bias %"};
 	struct table *table = table_new(b->arena, 6);
 
 	table_column(table, 0, "one node, exact configurations", TABLE_LEFT);
@@ -353,7 +354,7 @@ verdict_summary(struct bench *b)
 	str_addf(&b->out, "  rows that ran out: %d, called oom: %d\n\n", ooms, caught);
 }
 
-/* --- rows and refusals ------------------------------------------------------------------------- */
+/* --- rows and refusals --- */
 
 /* A number, or an empty cell when there is none. */
 static void
@@ -368,8 +369,8 @@ number_cell(struct table *table, bool there, int digits, const char *sign, doubl
 static void
 rows_table(struct bench *b)
 {
-	static const char *const heads[] = {"run", "measured s", "predicted s", "e %", "measured GiB", "predicted GiB",
-	    "e %", "verdict", "configuration"};
+	static const char *const heads[] = {"run", "measured s", "predicted s", "e %",
+	    "measured GiB", "predicted GiB", "e %", "verdict", "configuration"};
 	struct table *table = table_new(b->arena, 9);
 
 	for (size_t i = 0; i < 9; i++)
@@ -397,12 +398,14 @@ rows_table(struct bench *b)
 static int
 outcome_summary(struct bench *b)
 {
-	static const char *const names[] = {"predicted", "not stated", "not modelled", "REFUSED", "NOT FINITE"};
+	static const char *const names[] = {
+	    "predicted", "not stated", "not modelled", "REFUSED", "NOT FINITE"};
 	int counters[5] = {0}, above = 0;
 
 	for (size_t i = 0; i < b->count; i++)
 		counters[b->reruns[i].outcome]++;
-	str_addf(&b->out, "%zu published runs: %d predicted, %d not stated well enough, %d not modelled\n\n",
+	str_addf(&b->out,
+	    "%zu published runs: %d predicted, %d not stated well enough, %d not modelled\n\n",
 	    b->count, counters[0], counters[1], counters[2]);
 	for (size_t i = 0; i < b->count; i++) {
 		const struct rerun *r = &b->reruns[i];
@@ -411,7 +414,7 @@ outcome_summary(struct bench *b)
 			str_addf(&b->out, "  %s %s: %s\n    %s\n", r->run->id, names[r->outcome],
 			    r->reason, r->command ? r->command : "");
 		above += r->outcome == OUTCOME_PREDICTED &&
-		    r->bound_step_s > r->estimate.step_s * (1 + 1e-9);
+			 r->bound_step_s > r->estimate.step_s * (1 + 1e-9);
 	}
 	if (above > 0)
 		str_addf(&b->out, "  %d rows have a lower bound above the estimate\n", above);
@@ -432,14 +435,15 @@ left_out_table(struct bench *b)
 
 		for (size_t j = 0; j < i && !seen; j++)
 			seen = b->reruns[j].outcome == r->outcome &&
-			    strcmp(b->reruns[j].reason, r->reason) == 0;
+			       strcmp(b->reruns[j].reason, r->reason) == 0;
 		for (size_t j = i; j < b->count && !seen; j++)
 			rows += b->reruns[j].outcome == r->outcome &&
-			    strcmp(b->reruns[j].reason, r->reason) == 0;
+				strcmp(b->reruns[j].reason, r->reason) == 0;
 		if (rows == 0)
 			continue;
 		table_row(table);
-		table_cellf(table, r->outcome == OUTCOME_UNSTATED ? "%s not stated" : "%s, not modelled",
+		table_cellf(table,
+		    r->outcome == OUTCOME_UNSTATED ? "%s not stated" : "%s, not modelled",
 		    r->reason);
 		table_cellf(table, "%d", rows);
 	}

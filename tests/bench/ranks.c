@@ -115,8 +115,7 @@ rank_group(struct bench *b, const char *name, const char *set, bool rows, struct
 	group_fill(b, group);
 	if (group->count < 2)
 		return;
-	score = ranking_score(
-	    &(struct ranking){group->count, group->measured, group->predicted});
+	score = ranking_score(&(struct ranking){group->count, group->measured, group->predicted});
 	ranks_add(all, &score);
 	ranks_add(of_set, &score);
 	if (rows)
@@ -151,7 +150,8 @@ rank_set(struct bench *b, const char *set, bool rows, struct ranks *all, struct 
 void
 ranking_report(struct bench *b, bool rows)
 {
-	static const char *const heads[] = {"source", "groups", "mean tau", "first right", "mean regret %"};
+	static const char *const heads[] = {
+	    "source", "groups", "mean tau", "first right", "mean regret %"};
 	struct table *table = table_new(b->arena, 5);
 	struct ranks all = {.set = "all"};
 

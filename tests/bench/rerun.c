@@ -66,7 +66,7 @@ unstated(const struct run *run)
 	return NULL;
 }
 
-/* --- model ------------------------------------------------------------------------------------- */
+/* --- model --- */
 
 static void
 remove_member(struct doc *map, const char *key)
@@ -110,12 +110,12 @@ read_model(struct session *s)
 		text = doc_read_file(s->arena, s->diags, name, &length);
 	config = text ? doc_parse(s->arena, s->diags, name, text, length) : NULL;
 	if (config)
-		s->model = model_read(s->arena, s->diags,
-		    override(s, config, s->run->overrides), s->run->model);
+		s->model = model_read(
+		    s->arena, s->diags, override(s, config, s->run->overrides), s->run->model);
 	return s->model ? 0 : -1;
 }
 
-/* --- cluster ----------------------------------------------------------------------------------- */
+/* --- cluster --- */
 
 static struct cluster *
 read_cluster_file(struct session *s)
@@ -133,19 +133,19 @@ read_cluster(struct session *s, int64_t gpus)
 {
 	bool is_file = strstr(s->run->cluster, ".yaml") != NULL;
 
-	s->cluster = is_file ? read_cluster_file(s)
-			     : cluster_from_text(s->arena, s->diags, s->run->cluster);
+	s->cluster =
+	    is_file ? read_cluster_file(s) : cluster_from_text(s->arena, s->diags, s->run->cluster);
 	if (!s->cluster)
 		return -1;
-	cluster_set_nodes(s->cluster,
-	    (gpus + s->cluster->gpus_per_node - 1) / s->cluster->gpus_per_node);
+	cluster_set_nodes(
+	    s->cluster, (gpus + s->cluster->gpus_per_node - 1) / s->cluster->gpus_per_node);
 	if (strcmp(s->cluster->gpu.name, s->run->gpu) != 0)
 		return diag_error(s->diags, s->run->loc, "the cluster has '%s', the row says '%s'",
 		    s->cluster->gpu.name, s->run->gpu);
 	return 0;
 }
 
-/* --- strategy ---------------------------------------------------------------------------------- */
+/* --- strategy --- */
 
 struct words {
 	char *argv[MAX_WORDS];
@@ -182,15 +182,14 @@ collect_words(struct session *s, struct words *words)
 	    {"--pp", run->pp}, {"--vpp", run->vpp}, {"--cp", run->cp}, {"--ep", run->ep},
 	    {"--etp", run->etp}, {"--zero", run->zero}, {"--precision", run->precision},
 	    {"--recompute", run->recompute}, {"--dispatcher", run->dispatcher},
-	    {"--capacity", run->capacity}, {"--loss", run->loss},
-	    {"--grad-type", run->grad_type}, {"--cuda-graphs", run->cuda_graphs},
-	    {"--overlap", run->overlap}};
+	    {"--capacity", run->capacity}, {"--loss", run->loss}, {"--grad-type", run->grad_type},
+	    {"--cuda-graphs", run->cuda_graphs}, {"--overlap", run->overlap}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		add_option(s, words, rows[i].name, rows[i].value);
 	if (run->moment_type[0])
-		add_option(s, words, "--optimizer",
-		    arena_printf(s->arena, "adam:%s", run->moment_type));
+		add_option(
+		    s, words, "--optimizer", arena_printf(s->arena, "adam:%s", run->moment_type));
 	while ((item = next_item(s->arena, &options)))
 		add_word(s, words, item);
 }
@@ -200,8 +199,7 @@ read_strategy(struct session *s, struct rerun *rerun)
 {
 	struct words words = {.text = str_new(s->arena)};
 	struct field_context context = {s->arena, s->diags};
-	struct field_set sets[] = {
-	    {"Strategy", strategy_fields, &s->job.base}, {NULL, NULL, NULL}};
+	struct field_set sets[] = {{"Strategy", strategy_fields, &s->job.base}, {NULL, NULL, NULL}};
 	struct arguments arguments;
 
 	job_init(&s->job);
@@ -214,7 +212,7 @@ read_strategy(struct session *s, struct rerun *rerun)
 	return strategy_violations(&s->job.base, s->model, s->diags) > 0 ? -1 : 0;
 }
 
-/* --- evaluation -------------------------------------------------------------------------------- */
+/* --- evaluation --- */
 
 static bool
 is_finite(const struct estimate *e)
@@ -236,8 +234,8 @@ read_layout(struct session *s, struct layout *layout)
 	const struct strategy *base = &s->job.base;
 
 	if (base->layout)
-		return layout_parse(layout, base->layout, s->model, (int)base->pp, s->diags,
-		    s->run->loc);
+		return layout_parse(
+		    layout, base->layout, s->model, (int)base->pp, s->diags, s->run->loc);
 	layout_even(layout, s->model->layers, (int)base->pp, (int)base->vpp);
 	return 0;
 }
@@ -273,8 +271,8 @@ source_flops(const struct session *s, int64_t seq)
 		const struct mixer *mixer = &model->kinds[model->kind_of[layer]].mixer;
 		double dims = (double)(mixer->head_dim + mixer->value_dim);
 
-		forward += 2 * (double)mixer->heads * dims *
-		    ((double)seq - attention_context(mixer, seq));
+		forward +=
+		    2 * (double)mixer->heads * dims * ((double)seq - attention_context(mixer, seq));
 	}
 	if (strcmp(s->run->flops, "square") == 0)
 		return 3 * forward;
@@ -305,8 +303,8 @@ describe(const struct session *s, struct rerun *rerun)
 {
 	const struct strategy *base = &s->job.base;
 	const struct cluster *cluster = s->cluster;
-	int64_t domain = cluster->n_levels > 1 ? cluster->levels[cluster->n_levels - 2].gpus
-					       : cluster->world;
+	int64_t domain =
+	    cluster->n_levels > 1 ? cluster->levels[cluster->n_levels - 2].gpus : cluster->world;
 
 	rerun->seq = (double)base->seq_len;
 	rerun->batch = (double)base->global_batch;
@@ -352,7 +350,7 @@ rerun_run(struct arena *arena, const char *folder, const struct run *run, struct
 	evaluate_all(&s, &layout, rerun);
 }
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory --- */
 
 static double
 stage_reading(const struct stage_memory *stage, const char *kind)
@@ -376,8 +374,10 @@ rerun_memory(const struct rerun *rerun)
 		if (gib <= best.gib)
 			continue;
 		best.gib = gib;
-		best.state_gib = (stage->parts[MEMORY_WEIGHTS] + stage->parts[MEMORY_GRADIENTS] +
-		    stage->parts[MEMORY_OPTIMIZER] + stage->parts[MEMORY_WGRAD_BUFFERS]) / GIB;
+		best.state_gib =
+		    (stage->parts[MEMORY_WEIGHTS] + stage->parts[MEMORY_GRADIENTS] +
+			stage->parts[MEMORY_OPTIMIZER] + stage->parts[MEMORY_WGRAD_BUFFERS]) /
+		    GIB;
 	}
 	return best;
 }

@@ -7,9 +7,10 @@
 
 enum outcome {
 	OUTCOME_PREDICTED,
-	OUTCOME_UNSTATED,    /* the source leaves out what a prediction needs */
-	OUTCOME_UNMODELLED,  /* the tool says so by name, or there is no config of a class it lacks */
-	OUTCOME_REFUSED,     /* a row that should be modelled was refused */
+	OUTCOME_UNSTATED,   /* the source leaves out what a prediction needs */
+	OUTCOME_UNMODELLED, /* the tool says so by name, or there is no config of a class it lacks
+			     */
+	OUTCOME_REFUSED,    /* a row that should be modelled was refused */
 	OUTCOME_NOT_FINITE,
 };
 
@@ -17,14 +18,14 @@ enum outcome {
 struct rerun {
 	const struct run *run;
 	enum outcome outcome;
-	const char *reason;      /* why not predicted */
-	const char *command;     /* what was typed: equal text is the same configuration */
+	const char *reason;  /* why not predicted */
+	const char *command; /* what was typed: equal text is the same configuration */
 	struct estimate estimate;
 	double seq, batch, gpus;
-	double flops_per_token;  /* training, causal half, as the tool counts them */
-	double measured_step_s;  /* 0: no time was published */
+	double flops_per_token; /* training, causal half, as the tool counts them */
+	double measured_step_s; /* 0: no time was published */
 	double closed_step_s, bound_step_s;
-	double counter;          /* the source's FLOPs a token over ours, its convention; 0: unknown */
+	double counter; /* the source's FLOPs a token over ours, its convention; 0: unknown */
 	int nodes;
 	bool expert_group_leaves_domain;
 };

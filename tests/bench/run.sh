@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Measures accuracy and speed: replays the published runs of runs.csv and times the search.
 #
 # usage: tests/bench/run.sh [accuracy|speed]     builds what is missing with -O2 (OBJ: build/release)

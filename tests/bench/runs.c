@@ -18,16 +18,18 @@ struct column {
 	bool is_number;
 };
 
-#define TEXT(name) {#name, offsetof(struct run, name), false}
-#define NUMBER(name) {#name, offsetof(struct run, name), true}
-static const struct column columns[] = {
-    TEXT(id), TEXT(set), TEXT(source), TEXT(model), TEXT(overrides), TEXT(gpu), TEXT(cluster),
-    TEXT(gpus), TEXT(seq), TEXT(gbs), TEXT(mbs), TEXT(tp), TEXT(pp), TEXT(vpp), TEXT(cp), TEXT(ep),
-    TEXT(etp), TEXT(zero), TEXT(precision), TEXT(recompute), TEXT(dispatcher), TEXT(capacity),
-    TEXT(loss), TEXT(grad_type), TEXT(moment_type), TEXT(cuda_graphs), TEXT(overlap), TEXT(options),
-    NUMBER(step_s), NUMBER(tokens_per_s_per_gpu), NUMBER(tflops), TEXT(flops), NUMBER(mem_gib),
-    TEXT(mem_kind), NUMBER(oom), NUMBER(sim_step_s), NUMBER(sim_mem_gib), TEXT(class),
-    TEXT(complete), TEXT(aside), TEXT(group), TEXT(note)};
+/* clang-format off */
+#define TEXT(name) { #name, offsetof(struct run, name), false }
+#define NUMBER(name) { #name, offsetof(struct run, name), true }
+/* clang-format on */
+static const struct column columns[] = {TEXT(id), TEXT(set), TEXT(source), TEXT(model),
+    TEXT(overrides), TEXT(gpu), TEXT(cluster), TEXT(gpus), TEXT(seq), TEXT(gbs), TEXT(mbs),
+    TEXT(tp), TEXT(pp), TEXT(vpp), TEXT(cp), TEXT(ep), TEXT(etp), TEXT(zero), TEXT(precision),
+    TEXT(recompute), TEXT(dispatcher), TEXT(capacity), TEXT(loss), TEXT(grad_type),
+    TEXT(moment_type), TEXT(cuda_graphs), TEXT(overlap), TEXT(options), NUMBER(step_s),
+    NUMBER(tokens_per_s_per_gpu), NUMBER(tflops), TEXT(flops), NUMBER(mem_gib), TEXT(mem_kind),
+    NUMBER(oom), NUMBER(sim_step_s), NUMBER(sim_mem_gib), TEXT(class), TEXT(complete), TEXT(aside),
+    TEXT(group), TEXT(note)};
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
 /* The field at *at, unquoted in place; *at moves behind its separator, which is returned. */
@@ -40,12 +42,12 @@ read_field(char **at, char **field)
 	*field = to;
 	if (quoted)
 		from++;
-	for (; *from && *from != '\n'; from++) {
-		if (quoted && *from == '"' && from[1] != '"')
+	for (; *from && *from != '\n' && (quoted || *from != ','); from++) {
+		if (quoted && *from == '"' && from[1] == '"')
+			*to++ = *from++;
+		else if (quoted && *from == '"')
 			quoted = false;
-		else if (!quoted && *from == ',')
-			break;
-		else if (*from != '"' || *++from)
+		else
 			*to++ = *from;
 	}
 	end = *from;
@@ -65,8 +67,8 @@ store(struct run *run, const struct column *column, const char *text, struct dia
 		return 0;
 	}
 	if (text[0] && (!units_parse_number(text, &value) || value <= 0))
-		return diag_error(diags, run->loc, "'%s' is not a positive number for '%s'", text,
-		    column->name);
+		return diag_error(
+		    diags, run->loc, "'%s' is not a positive number for '%s'", text, column->name);
 	*(double *)(void *)member = value;
 	return 0;
 }
@@ -79,10 +81,11 @@ read_header(char **at, struct diags *diags, struct loc loc)
 		char end = read_field(at, &name);
 
 		if (strcmp(name, columns[i].name) != 0)
-			return diag_error(diags, loc, "column %zu is '%s' instead of '%s'", i + 1, name,
-			    columns[i].name);
+			return diag_error(diags, loc, "column %zu is '%s' instead of '%s'", i + 1,
+			    name, columns[i].name);
 		if ((end == '\n') != (i + 1 == COLUMNS))
-			return diag_error(diags, loc, "the header does not have %d columns", COLUMNS);
+			return diag_error(
+			    diags, loc, "the header does not have %d columns", COLUMNS);
 	}
 	return 0;
 }
@@ -95,7 +98,8 @@ read_run(char **at, struct run *run, struct diags *diags)
 		char end = read_field(at, &text);
 
 		if ((end != ',') != (i + 1 == COLUMNS))
-			return diag_error(diags, run->loc, "the row does not have %d fields", COLUMNS);
+			return diag_error(
+			    diags, run->loc, "the row does not have %d fields", COLUMNS);
 		if (store(run, &columns[i], text, diags) != 0)
 			return -1;
 	}

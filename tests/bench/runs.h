@@ -30,8 +30,8 @@ struct run {
  * Reads CSV text (RFC 4180 quoting, a header that names every column once).
  * NULL after adding errors; *count rows on the arena otherwise.
  */
-struct run *runs_parse(struct arena *arena, struct diags *diags, const char *path, char *text,
-    size_t *count);
+struct run *runs_parse(
+    struct arena *arena, struct diags *diags, const char *path, char *text, size_t *count);
 /* The words of `list` that blanks separate, one at a time: returns the next or NULL. */
 const char *next_item(struct arena *arena, const char **list);
 

@@ -20,8 +20,8 @@ errors_add(struct arena *arena, struct errors *errors, double value)
 	if (errors->count == errors->room) {
 		size_t room = errors->room ? 2 * errors->room : 16;
 
-		errors->values = arena_grow(arena, errors->values, errors->room * sizeof(double),
-		    room * sizeof(double));
+		errors->values = arena_grow(
+		    arena, errors->values, errors->room * sizeof(double), room * sizeof(double));
 		errors->room = room;
 	}
 	errors->values[errors->count++] = value;

@@ -90,7 +90,7 @@ problem_init(struct problem *p, int64_t gpus, int64_t experts)
 	p->job.base.global_batch = gpus > 2048 ? 8 * gpus : 16384;
 }
 
-/* --- evaluations ------------------------------------------------------------------------------- */
+/* --- evaluations --- */
 
 struct candidates {
 	size_t count;
@@ -126,8 +126,7 @@ collect(const struct problem *p, struct candidates *list)
 }
 
 enum method { METHOD_CLOSED, METHOD_BOUND, METHOD_EXACT, METHODS };
-static const char *const method_names[METHODS] = {
-    "closed form", "lower bound", "simulated"};
+static const char *const method_names[METHODS] = {"closed form", "lower bound", "simulated"};
 
 static double
 evaluate_one(const struct problem *p, const struct evaluator *evaluator, enum method method,
@@ -147,8 +146,8 @@ evaluate_one(const struct problem *p, const struct evaluator *evaluator, enum me
 }
 
 static void
-evaluation_row(const struct problem *p, struct table *table, enum method method,
-    const struct candidates *list)
+evaluation_row(
+    const struct problem *p, struct table *table, enum method method, const struct candidates *list)
 {
 	struct evaluator *evaluator = evaluator_new(p->arena, p->model, p->cluster, &p->job);
 	struct stage_memory *stages = arena_array(p->arena, STRATEGY_MAX_PP, sizeof(*stages));
@@ -188,12 +187,12 @@ evaluation_table(void)
 	for (int method = 0; method < METHODS; method++)
 		evaluation_row(&p, table, (enum method)method, list);
 	table_print(table, &out, 2);
-	printf("Evaluations on one core, %s on 2048 GPUs, %zu strategies\n\n%s\n", MODEL, list->count,
-	    out.text);
+	printf("Evaluations on one core, %s on 2048 GPUs, %zu strategies\n\n%s\n", MODEL,
+	    list->count, out.text);
 	arena_free(p.arena);
 }
 
-/* --- searches ---------------------------------------------------------------------------------- */
+/* --- searches --- */
 
 struct result {
 	double wall_s, peak_bytes, step_s, gap;
