@@ -71,23 +71,31 @@ mtp_copies(const struct model *model)
 	return 2 * model->vocab * model->hidden * stored_mtp_layers(model);
 }
 
-/* Block-scaled checkpoints quantise the projections of the layers, not router, MTP input or head.
+/*
+ * Block-scaled checkpoints keep a scale for each 128 x 128 block of the layers' projections, but
+ * these stay in bf16 (deepseek-ai/DeepSeek-V3 and -V3.2-Exp, names in the safetensors index).
  */
+static const char *const unscaled[] = {"router", "index_weights", "shared_gate", "mtp_projection"};
+
+static bool
+is_scaled(const struct tensor *row)
+{
+	for (size_t i = 0; i < sizeof(unscaled) / sizeof(*unscaled); i++)
+		if (strcmp(row->name, unscaled[i]) == 0)
+			return false;
+	return row->matmul;
+}
+
 static int64_t
 block_scales(const struct tensor *rows, size_t n)
 {
 	enum { BLOCK = 128 };
 	int64_t scales = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct tensor *row = &rows[i];
-
-		if (!row->matmul || row->component == COMPONENT_ROUTER ||
-		    row->component == COMPONENT_OTHER)
-			continue;
-		scales += row->count * ((row->rows + BLOCK - 1) / BLOCK) *
-			  ((row->cols + BLOCK - 1) / BLOCK);
-	}
+	for (size_t i = 0; i < n; i++)
+		if (is_scaled(&rows[i]))
+			scales += rows[i].count * ((rows[i].rows + BLOCK - 1) / BLOCK) *
+				  ((rows[i].cols + BLOCK - 1) / BLOCK);
 	return scales;
 }
 

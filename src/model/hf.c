@@ -108,6 +108,16 @@ is_tied(struct hf *hf)
 	return hf_flag(hf, HF_TIE, hf->family->tied);
 }
 
+/* Early Llama files leave it out; GPT-2 has no such key. */
+static void
+note_head_default(struct hf *hf)
+{
+	if (hf->family->mha && !hf->family->all_bias && !hf_has(hf, HF_KV_HEADS))
+		diag_add(hf->diags, hf->outer->loc, NULL, SEVERITY_NOTE,
+		    "the model has no 'num_key_value_heads': as many as query heads, "
+		    "the default of its architecture");
+}
+
 static void
 read_ends(struct hf *hf)
 {
@@ -224,6 +234,7 @@ hf_build(struct hf *hf, const char *name)
 	hf->experts = hf_int(hf, HF_EXPERTS, 0);
 	read_ends(hf);
 	read_mtp(hf);
+	note_head_default(hf);
 	hf_layers(hf);
 	if (model->uncounted)
 		return model;

@@ -18,6 +18,7 @@ enum form {
 	FORM_COUNT,	    /* an integer in the range */
 	FORM_COUNT_OR_TEXT, /* the same, or a word: "auto" */
 	FORM_COUNTS,	    /* an integer, or a list of them, one a layer */
+	FORM_COUNTS_IF_ANY, /* the same; an empty list says nothing */
 	FORM_INDICES,	    /* a list of integers, not one a layer */
 	FORM_FLAG,
 	FORM_TEXT,
@@ -98,7 +99,7 @@ static const struct alias aliases[HF_KEYS] = {
     [HF_HYBRID_PATTERN] = {FORM_COUNTS, 0, 1, {"hybrid_layer_pattern"}},
     [HF_ATTN_PERIOD] = {FORM_COUNT, 1, MODEL_MAX_LAYERS, {"attn_layer_period"}},
     [HF_ATTN_OFFSET] = {FORM_COUNT, 0, MODEL_MAX_LAYERS, {"attn_layer_offset"}},
-    [HF_NO_ROPE] = {FORM_COUNTS, 0, 1, {"no_rope_layers"}},
+    [HF_NO_ROPE] = {FORM_COUNTS_IF_ANY, 0, 1, {"no_rope_layers"}},
     [HF_NO_ROPE_INTERVAL] = {FORM_COUNT, 1, MODEL_MAX_LAYERS, {"no_rope_layer_interval"}},
     [HF_WINDOW] = {FORM_COUNT, 1, 1e12, {"sliding_window"}},
     [HF_USE_WINDOW] = {FORM_FLAG, 0, 0, {"use_sliding_window"}},
@@ -263,6 +264,7 @@ check_value(struct hf *hf, enum hf_key key, const struct doc *node)
 		return node->kind == DOC_LIST ? check_items(hf, key, node)
 					      : bad_kind(hf, key, node, "a list");
 	case FORM_COUNTS:
+	case FORM_COUNTS_IF_ANY:
 		if (node->kind == DOC_LIST)
 			return check_items(hf, key, node);
 		break;
@@ -297,13 +299,19 @@ hf_key_set(struct hf *hf, enum hf_key key, const struct doc *value)
 		hf->missing[key] = true; /* already reported */
 }
 
+static bool
+says_nothing(enum hf_key key, const struct doc *node)
+{
+	return aliases[key].form == FORM_COUNTS_IF_ANY && node->kind == DOC_LIST && !node->count;
+}
+
 static void
 read_key(struct hf *hf, enum hf_key key, const struct doc *map)
 {
 	for (int i = 0; i < MAX_SPELLINGS && aliases[key].names[i]; i++) {
 		const struct doc *node = lookup(map, aliases[key].names[i]);
 
-		if (doc_is_null(node))
+		if (doc_is_null(node) || says_nothing(key, node))
 			continue;
 		if (hf->nodes[key])
 			check_spellings(hf, key, node);
