@@ -41,11 +41,11 @@ keep(struct kept_list *list, double bytes, unsigned dropped_by)
 	list->rows[list->n++] = (struct kept){bytes, dropped_by};
 }
 
-/* Input of a column-parallel linear: T h in bf16; in fp8 one byte after the gather. */
+/* Input of a column-parallel linear: a rank keeps its own part and gathers again for the backward. */
 static double
 column_input(const struct sizes *z, double h)
 {
-	return z->fp8 > 0 ? z->M * h : 2 * z->T * h;
+	return (z->fp8 > 0 ? 1 : 2) * z->T * h;
 }
 
 /* What fp8 adds for a row-parallel linear whose input somebody else keeps in bf16. */
@@ -94,12 +94,12 @@ static void
 keep_dense(struct kept_list *list, const struct ffn *f, const struct sizes *z, double h)
 {
 	double width = (double)f->dense_width / z->tp;
-	double tensors = f->ungated ? 2 : 3;
+	double gates = f->ungated ? 1 : 2, input = z->fp8 > 0 ? 1 : 2;
 
 	keep(list, 2 * z->T * h, 0);                                           /* norm in */
 	keep(list, column_input(z, h), MODULE_LAYERNORM | MODULE_MLP);         /* fc1 in */
-	keep(list, 2 * z->M * tensors * width, MODULE_MLP);                    /* gate, up, product */
-	keep(list, row_input_copy(z, width), MODULE_MLP);
+	keep(list, 2 * z->M * gates * width, MODULE_MLP);                      /* gate, up */
+	keep(list, input * z->M * width, MODULE_MLP);                          /* product, fc2 in */
 }
 
 /* rows: permuted tokens that enter fc1 on the rank, ETP gather included. */
@@ -107,16 +107,16 @@ static void
 keep_moe(struct kept_list *list, const struct ffn *f, const struct sizes *z, double h, double rows)
 {
 	double width = (double)f->expert_width / z->etp, shared = (double)f->shared_width / z->tp;
-	double tensors = f->ungated ? 1 : 2, input = z->fp8 > 0 ? 1 : 2;
+	double gates = f->ungated ? 1 : 2, input = z->fp8 > 0 ? 1 : 2;
 
 	if (f->dense_width == 0)
 		keep(list, 2 * z->T * h, 0);                            /* norm in */
 	keep(list, 2 * z->T * h, MODULE_LAYERNORM);                     /* router in, shared expert in */
 	keep(list, 8 * (double)f->experts * z->T, MODULE_MOE);          /* router probabilities */
 	keep(list, rows * input * h, MODULE_MOE);                       /* fc1 in */
-	keep(list, rows * 2 * tensors * width, MODULE_MOE);             /* gate, up */
+	keep(list, rows * 2 * gates * width, MODULE_MOE);               /* gate, up */
 	keep(list, rows * input * width, MODULE_MOE | MODULE_MOE_ACT);  /* product, fc2 in */
-	keep(list, 2 * z->M * (tensors + 1) * shared, MODULE_MOE | MODULE_SHARED_EXPERTS);
+	keep(list, z->M * (2 * gates + input) * shared, MODULE_MOE | MODULE_SHARED_EXPERTS);
 }
 
 /* Rows on the fullest rank that holds `load` times the mean. */

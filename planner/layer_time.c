@@ -176,7 +176,7 @@ static void
 gpu_time(const struct context *c, struct layer_time *t)
 {
 	const struct gpu *gpu = &c->e->cluster->gpu;
-	double flash = gpu->flops[FLOP_BF16].value;
+	double flash = half_flops(gpu);
 	double core = core_flop(c);
 	double moved = (mixer_bytes(c) + ffn_bytes(c) + permute_bytes(c) + cast_bytes(c)) / c->bandwidth;
 
@@ -348,7 +348,7 @@ selective_s(const struct context *c, const struct layer_time *t)
 	if (modules & MODULE_LAYERNORM)
 		seconds += 2 * h_bytes / c->bandwidth;
 	if (modules & MODULE_CORE_ATTN)
-		seconds += core_flop(c) / (c->e->cluster->gpu.flops[FLOP_BF16].value *
+		seconds += core_flop(c) / (half_flops(&c->e->cluster->gpu) *
 		                              rate_table[RATE_FLASH_FORWARD].value);
 	if (modules & MODULE_MLA_UP_PROJ && m->kind == MIXER_MLA)
 		seconds += matmul_s(c, c->dense_rate, z->M, heads * (double)(m->nope_dim + m->rope_dim),

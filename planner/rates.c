@@ -107,11 +107,19 @@ precision_is_fp8(enum precision precision)
 }
 
 double
+half_flops(const struct gpu *gpu)
+{
+	double bf16 = gpu->flops[FLOP_BF16].value;
+
+	return bf16 > 0 ? bf16 : gpu->flops[FLOP_FP16].value;
+}
+
+double
 peak_flops(const struct gpu *gpu, enum precision precision)
 {
 	double peak = gpu->flops[flop_type(precision)].value;
 
-	return peak > 0 ? peak : gpu->flops[FLOP_BF16].value;
+	return peak > 0 ? peak : half_flops(gpu);
 }
 
 double
@@ -123,14 +131,15 @@ gemm_flops(const struct gpu *gpu, enum precision precision)
 	    [FLOP_FP8] = RATE_GEMM_FP8,
 	    [FLOP_FP4] = RATE_GEMM_FP4,
 	};
-	double ceiling = gpu->matmul_ceiling.value;
+	double ceiling = gpu->matmul_ceiling.value, peak;
 	enum flop_type type = flop_type(precision);
 
 	if (gpu->flops[type].value <= 0)
-		type = FLOP_BF16;
+		type = FLOP_BF16; /* cast to 16 bits */
+	peak = type == FLOP_BF16 ? half_flops(gpu) : gpu->flops[type].value;
 	if (ceiling <= 0)
 		ceiling = rate_table[RATE_CEILING_DEFAULT].value;
-	return gpu->flops[type].value * ceiling * rate_table[efficiency[type]].value;
+	return peak * ceiling * rate_table[efficiency[type]].value;
 }
 
 double
