@@ -70,6 +70,8 @@ struct state {
 	double weights, gradients, optimizer;
 };
 struct state state_bytes(const struct buckets *buckets, const struct strategy *strategy);
+/* FSDP2 under a pipeline: gathered once a step, reduced once a step. */
+bool fsdp_stays_gathered(const struct strategy *strategy);
 /* Elements of the buckets on one rank: dense (tensor-parallel) and expert part. */
 double local_dense(const struct buckets *buckets, const struct strategy *strategy);
 double local_expert(const struct buckets *buckets, const struct strategy *strategy);

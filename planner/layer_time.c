@@ -172,11 +172,20 @@ cast_bytes(const struct context *c)
 	return elements * rate_table[RATE_FP8_CAST_BYTES].value;
 }
 
+/* Attention kernels of a tuned stack, or what SDPA and FlexAttention reach. */
+static double
+flash_rate(const struct context *c)
+{
+	double rate = half_flops(&c->e->cluster->gpu);
+
+	return c->s->framework == FRAMEWORK_TORCHTITAN ? rate * rate_table[RATE_FLASH_UNTUNED].value
+	                                               : rate;
+}
+
 static void
 gpu_time(const struct context *c, struct layer_time *t)
 {
-	const struct gpu *gpu = &c->e->cluster->gpu;
-	double flash = half_flops(gpu);
+	double flash = flash_rate(c);
 	double core = core_flop(c);
 	double moved = (mixer_bytes(c) + ffn_bytes(c) + permute_bytes(c) + cast_bytes(c)) / c->bandwidth;
 
@@ -348,8 +357,7 @@ selective_s(const struct context *c, const struct layer_time *t)
 	if (modules & MODULE_LAYERNORM)
 		seconds += 2 * h_bytes / c->bandwidth;
 	if (modules & MODULE_CORE_ATTN)
-		seconds += core_flop(c) / (half_flops(&c->e->cluster->gpu) *
-		                              rate_table[RATE_FLASH_FORWARD].value);
+		seconds += core_flop(c) / (flash_rate(c) * rate_table[RATE_FLASH_FORWARD].value);
 	if (modules & MODULE_MLA_UP_PROJ && m->kind == MIXER_MLA)
 		seconds += matmul_s(c, c->dense_rate, z->M, heads * (double)(m->nope_dim + m->rope_dim),
 		               (double)m->q_rank, 1) +

@@ -9,9 +9,12 @@
  *     weights 2, main gradient g (4 or 2), master 4 + two moments of 4, 2 or 1
  *     ZeRO-1 (Megatron's distributed optimizer): optimizer / D
  *     ZeRO-2: gradients / D too;  ZeRO-3, FSDP: weights / D too
+ *     FSDP2 (torchtitan): fp32 parameters are the master, so 16 / D; with a
+ *     pipeline they stay gathered in bf16 and gradients whole until the step's
+ *     last backward
  * Sources: NVIDIA/Megatron-LM theoretical_memory_usage.py for the buckets;
  * Rajbhandari et al., ZeRO (arXiv 1910.02054) for the stages; torchtitan's
- * published peaks give 17.1 to 17.6 bytes a parameter for FSDP.
+ * published peaks give 17.1 to 17.6 bytes a parameter for FSDP, between the two counts.
  * Ignored: padding of buckets, buffers that are not trained.
  */
 #include <math.h>
@@ -40,6 +43,22 @@ moment_bytes(enum float_type type)
 	return type == FLOAT_FP32 ? 4 : type == FLOAT_BF16 ? 2 : 1;
 }
 
+bool
+fsdp_stays_gathered(const struct strategy *s)
+{
+	return s->framework == FRAMEWORK_TORCHTITAN && s->zero >= 3 && s->pp > 1;
+}
+
+static void
+add_fsdp2_state(struct state *state, const struct strategy *s, double elements, double ranks)
+{
+	bool whole = fsdp_stays_gathered(s);
+
+	state->weights += elements * (4 / ranks + (whole ? 2 : 0));
+	state->gradients += elements * 4 / (whole ? 1 : ranks);
+	state->optimizer += elements * 2 * moment_bytes(s->moment_type) / ranks;
+}
+
 static void
 add_state(struct state *state, const struct strategy *s, double elements, double ranks)
 {
@@ -47,6 +66,10 @@ add_state(struct state *state, const struct strategy *s, double elements, double
 	double optimizer = 4 + 2 * moment_bytes(s->moment_type);
 	double kept = s->offload == OFFLOAD_OPTIMIZER ? 1 - s->offload_fraction : 1;
 
+	if (s->framework == FRAMEWORK_TORCHTITAN && s->zero >= 3) {
+		add_fsdp2_state(state, s, elements, ranks);
+		return;
+	}
 	state->weights += elements * 2 / (s->zero >= 3 ? ranks : 1);
 	state->gradients += elements * gradient / (s->zero >= 2 ? ranks : 1);
 	state->optimizer += elements * optimizer * kept / (s->zero >= 1 ? ranks : 1);

@@ -161,7 +161,7 @@ data_parallel(const struct strategy *s, const struct costs *c, double dense, dou
 	struct transfer reduce = both(&dense_reduce, &expert_reduce);
 	struct transfer gather = both(&dense_gather, &expert_gather);
 
-	if (s->zero >= 3) {
+	if (s->zero >= 3 && !fsdp_stays_gathered(s)) {
 		add_traffic(&t, c, &gather, m, hidden_behind(s, gather.seconds, forward_s));
 		gather = both(&gather, &reduce);
 		add_traffic(&t, c, &gather, m, hidden_behind(s, gather.seconds, backward_s));
