@@ -74,6 +74,7 @@ struct request {
 	struct model *model;
 	struct cluster *cluster;
 	struct input_file *inputs, **last_input;
+	const struct doc *strategy_section; /* `strategy:` of a combined file, or NULL */
 
 	bool utf8;  /* the locale can show more than ASCII */
 	bool color; /* results may carry colour */

@@ -6,31 +6,78 @@
 #include "cmd/plan_report.h"
 #include "cmd/progress.h"
 
-/* A degree that a `strategy:` section fixes is a pin of the search. */
-static void
-pin_degrees(struct job *job)
+static int64_t
+axis_value(const struct strategy *s, enum axis axis)
 {
-	const struct {
-		enum axis axis;
-		int64_t *value;
-	} degrees[] = {
-	    {AXIS_TP, &job->base.tp},
-	    {AXIS_CP, &job->base.cp},
-	    {AXIS_PP, &job->base.pp},
-	    {AXIS_VPP, &job->base.vpp},
-	    {AXIS_EP, &job->base.ep},
-	    {AXIS_ETP, &job->base.etp},
-	    {AXIS_MICRO_BATCH, &job->base.micro_batch},
-	};
+	switch (axis) {
+	case AXIS_TP:
+		return s->tp;
+	case AXIS_CP:
+		return s->cp;
+	case AXIS_PP:
+		return s->pp;
+	case AXIS_VPP:
+		return s->vpp;
+	case AXIS_EP:
+		return s->ep;
+	case AXIS_ETP:
+		return s->etp;
+	case AXIS_MICRO_BATCH:
+		return s->micro_batch;
+	case AXIS_RECOMPUTE:
+		return recompute_value(s->recompute);
+	case AXIS_ZERO:
+		return s->zero;
+	case AXIS_DISPATCHER:
+		return (int64_t)s->dispatcher;
+	case AXES:
+		break;
+	}
+	return 0;
+}
+
+/* What a `strategy:` section fixes on an axis is a pin, unless --pin or `pin:` says otherwise. */
+static void
+pin_section(struct request *request)
+{
+	struct job *job = &request->job;
+	int axis;
+
+	for (axis = 0; axis < AXES; axis++) {
+		struct axis_limit *limit = &job->limits[axis];
+
+		if (!doc_get(request->strategy_section, axis_names[axis]) || limit->n_allowed > 0)
+			continue;
+		limit->allowed[0] = axis_value(&job->base, (enum axis)axis);
+		limit->n_allowed = 1;
+	}
+}
+
+/* Keys of the section that neither an axis nor a setting takes: said, not silently dropped. */
+static void
+note_unused(struct request *request)
+{
+	static const char *const unused[] = {"world_size", "dp", "edp", "layout"};
 	size_t i;
 
-	for (i = 0; i < sizeof(degrees) / sizeof(*degrees); i++) {
-		struct axis_limit *limit = &job->limits[degrees[i].axis];
+	for (i = 0; i < sizeof(unused) / sizeof(*unused); i++) {
+		const struct doc *member = doc_get(request->strategy_section, unused[i]);
 
-		if (*degrees[i].value > 0 && limit->n_allowed == 0)
-			limit->allowed[limit->n_allowed++] = *degrees[i].value;
-		*degrees[i].value = 0;
+		if (!member)
+			continue;
+		diag_add(request->diags, member->key_loc, NULL, SEVERITY_WARNING,
+		    "'%s' does not bind the search, which finds it from the other degrees",
+		    member->key);
 	}
+}
+
+/* The search starts from settings only: degrees are its to choose. */
+static void
+leave_degrees_open(struct strategy *s)
+{
+	s->world = s->dp = s->edp = 0;
+	s->tp = s->cp = s->pp = s->vpp = s->ep = s->etp = s->micro_batch = 0;
+	s->layout = NULL;
 }
 
 static struct plan *
@@ -84,7 +131,9 @@ cmd_plan(struct request *request)
 	status = job_prepare(request);
 	if (status != STATUS_YES)
 		return status;
-	pin_degrees(&request->job);
+	pin_section(request);
+	note_unused(request);
+	leave_degrees_open(&request->job.base);
 	plan = run_search(request);
 	if (!plan)
 		return STATUS_NO;

@@ -116,15 +116,15 @@ enum {
 };
 
 #define MODEL_TEXT \
-	"MODEL    a Hugging Face config.json or its folder, a YAML file, '-', or a built-in\n" \
-	"         name such as deepseek-v3\n"
+	"MODEL    a Hugging Face config.json or its folder, a YAML file, '-', or a\n" \
+	"         built-in name such as deepseek-v3\n"
 #define CLUSTER_TEXT \
-	"CLUSTER  a YAML file, a built-in name (dgx-h100x16: 16 nodes of that kind), or a\n" \
-	"         text such as \"node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s\"\n"
+	"CLUSTER  a YAML file, a built-in name (dgx-h100x16: 16 nodes of that kind), or\n" \
+	"         a text: \"node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s\"\n"
 #define JOB_TEXT \
 	"JOB      a YAML file with 'schema: moeplan/job/v1'\n" \
-	"One file may hold the sections model, cluster, job and strategy; options override\n" \
-	"what it says.\n"
+	"One file may hold the sections model, cluster, job and strategy; options\n" \
+	"override what it says.\n"
 
 const struct command commands[] = {
 	{

@@ -124,7 +124,7 @@ help_command(struct request *request, const struct command *command)
 	    command->arguments[0] ? " " : "", command->arguments, command->about);
 	command->sets(request, sets);
 	for (i = 0; sets[i].fields; i++) {
-		str_addf(out, "\n%s\n", sets[i].title);
+		str_addf(out, "%s%s\n", i > 0 ? "\n" : "", sets[i].title);
 		for (field = sets[i].fields; field->name; field++)
 			add_option(out, &sets[i], field);
 	}

@@ -101,6 +101,22 @@ known_names(struct arena *arena)
 	return names;
 }
 
+static bool
+looks_like_path(const char *argument)
+{
+	static const char *const endings[] = {".json", ".yaml", ".yml"};
+	size_t length = strlen(argument);
+	size_t i;
+
+	for (i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t n = strlen(endings[i]);
+
+		if (length > n && strcmp(argument + length - n, endings[i]) == 0)
+			return true;
+	}
+	return strchr(argument, '/') != NULL;
+}
+
 static int
 not_found(struct request *request, const struct source *source, const char *tried)
 {
@@ -111,6 +127,8 @@ not_found(struct request *request, const struct source *source, const char *trie
 		diag_error(request->diags, source->loc, "folder '%s' holds no config.json", tried);
 		return -1;
 	}
+	if (looks_like_path(source->argument))
+		return diag_error(request->diags, source->loc, "there is no file '%s'", tried);
 	diag_error(request->diags, source->loc,
 	    "'%s' is neither a file nor a built-in model or cluster", source->argument);
 	if (near)
@@ -147,6 +165,26 @@ find_stdin(struct request *request, struct source *source)
 	return 0;
 }
 
+/*
+ * A built-in cluster, alone or with xN, a GPU of the catalogue, or a short
+ * string. Any other bare word may as well be a misspelt model.
+ */
+static bool
+is_known_cluster(const char *argument)
+{
+	const char *slug;
+	int i;
+
+	for (i = 0; (slug = cluster_slug(i)) != NULL; i++) {
+		size_t length = strlen(slug);
+
+		if (strncmp(argument, slug, length) == 0 &&
+		    (argument[length] == '\0' || argument[length] == 'x'))
+			return true;
+	}
+	return gpu_find(argument) || (strpbrk(argument, " :") && is_cluster_text(argument));
+}
+
 /* Settles path, name and folder; a cluster's text has none of them. */
 static int
 source_find(struct request *request, struct source *source, const char *folder)
@@ -174,7 +212,7 @@ source_find(struct request *request, struct source *source, const char *folder)
 		return 0;
 	}
 	source->kind = SOURCE_TEXT;
-	return is_cluster_text(argument) ? 0 : not_found(request, source, tried);
+	return is_known_cluster(argument) ? 0 : not_found(request, source, tried);
 }
 
 static int
@@ -355,7 +393,7 @@ read_combined(struct request *request, const struct source *source, unsigned ski
 	const struct doc *cluster = doc_get(source->doc, "cluster");
 	const struct doc *job = doc_get(source->doc, "job");
 	const struct doc *strategy = doc_get(source->doc, "strategy");
-	int result = check_section_names(request, source);
+	int result = 0;
 
 	if (model && (wanted & 1U << SLOT_MODEL))
 		result |= read_section(request, source, model, SOURCE_MODEL);
@@ -363,9 +401,11 @@ read_combined(struct request *request, const struct source *source, unsigned ski
 		result |= read_section(request, source, cluster, SOURCE_CLUSTER);
 	if (job)
 		result |= job_read(&request->job, job, &request->context);
+	request->strategy_section = strategy;
 	if (strategy)
 		result |= fields_read(strategy_fields, &request->job.base, strategy, NULL,
 		    &request->context);
+	result |= check_section_names(request, source);
 	return result;
 }
 

@@ -110,7 +110,8 @@ json_model(struct request *request, const struct model_facts *facts)
 	jsonw_string(&w, "architecture", facts->model->architecture);
 	json_parameters(&w, facts);
 	json_flops(&w, facts);
-	json_shape(&w, facts->model);
+	if (facts->counted)
+		json_shape(&w, facts->model);
 	jsonw_string(&w, "unmodelled", facts->model->unmodelled);
 	jsonw_string(&w, "uncounted", facts->model->uncounted);
 	json_finish(request, &w);

@@ -112,7 +112,9 @@ text_cluster_line(struct request *request)
 	struct str line = str_new(request->arena);
 	int i;
 
-	str_addf(&line, "%s  %s node%s x %s %s = %s GPUs", cluster->name,
+	if (cluster->name && !strchr(cluster->name, ' ')) /* a short string would say all twice */
+		str_addf(&line, "%s  ", cluster->name);
+	str_addf(&line, "%s node%s x %s %s = %s GPUs",
 	    units_grouped(request->arena, cluster->nodes), cluster->nodes == 1 ? "" : "s",
 	    units_grouped(request->arena, cluster->gpus_per_node), cluster->gpu.name,
 	    units_grouped(request->arena, cluster->world));
@@ -123,20 +125,32 @@ text_cluster_line(struct request *request)
 	text_line(request, "cluster", "%s", line.text);
 }
 
+/* "DP 8", or "DP -" when the arithmetic does not come out. */
+static void
+add_degree(struct str *out, const char *name, int64_t value)
+{
+	str_addf(out, "%s%s %s", out->length > 0 ? "  " : "", name,
+	    value > 0 ? units_grouped(out->arena, value) : "-");
+}
+
 const char *
 text_degrees(struct arena *arena, const struct strategy *s)
 {
 	struct str text = str_new(arena);
 
-	str_addf(&text, "TP %s  CP %s  PP %s", units_grouped(arena, s->tp),
-	    units_grouped(arena, s->cp), units_grouped(arena, s->pp));
+	add_degree(&text, "TP", s->tp);
+	add_degree(&text, "CP", s->cp);
+	add_degree(&text, "PP", s->pp);
 	if (s->vpp > 1)
-		str_addf(&text, "  VPP %s", units_grouped(arena, s->vpp));
-	str_addf(&text, "  EP %s  ETP %s", units_grouped(arena, s->ep), units_grouped(arena, s->etp));
-	if (s->gtp > 1 || s->egtp > 1)
-		str_addf(&text, "  GTP %s  EGTP %s", units_grouped(arena, s->gtp),
-		    units_grouped(arena, s->egtp));
-	str_addf(&text, "  DP %s  EDP %s", units_grouped(arena, s->dp), units_grouped(arena, s->edp));
+		add_degree(&text, "VPP", s->vpp);
+	add_degree(&text, "EP", s->ep);
+	add_degree(&text, "ETP", s->etp);
+	if (s->gtp > 1)
+		add_degree(&text, "GTP", s->gtp);
+	if (s->egtp > 1)
+		add_degree(&text, "EGTP", s->egtp);
+	add_degree(&text, "DP", s->dp);
+	add_degree(&text, "EDP", s->edp);
 	return text.text;
 }
 

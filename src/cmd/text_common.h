@@ -43,7 +43,7 @@ extern const char *const memory_part_heads[MEMORY_PARTS];
 const char *text_stage_layers(struct arena *arena, const struct model *model,
     const struct estimate *estimate, int stage);
 
-/* text_time.c: parts by exposed seconds, greatest first; how many are not zero. */
+/* text_time.c: parts by exposed seconds, greatest first; how many are worth showing. */
 int time_parts_sorted(const struct estimate *estimate, enum time_part order[TIME_PARTS]);
 void text_time(struct request *request, const struct estimate *estimate);
 void text_traffic(struct request *request, const struct estimate *estimate);

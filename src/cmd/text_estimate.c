@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "planner/rates.h"
 
-enum { ROWS_MAX = 12, ROWS_HEAD = 6, ROWS_TAIL = 3 };
+enum { ROWS_MAX = 12, ROWS_HEAD = 5, ROWS_TAIL = 3 };
 
 void
 text_strategy(struct request *request, const struct strategy *s)
@@ -143,19 +143,13 @@ is_shown(const struct request *request, const struct stage_row *row, int index, 
 	    index >= n - ROWS_TAIL || (row->first <= worst && worst <= row->last);
 }
 
-static void
-print_stages(struct request *request, const struct estimate *estimate)
+static struct table *
+stage_table(struct request *request, const struct estimate *estimate, bool used[MEMORY_PARTS])
 {
-	struct stage_row *rows = arena_array(
-	    request->arena, (size_t)estimate->n_stages + 1, sizeof(*rows));
-	struct table *table;
-	bool used[MEMORY_PARTS];
+	struct table *table = table_new(request->arena, MEMORY_PARTS + 4);
 	size_t column = 2;
-	int n = collapse(request, estimate, rows);
-	int left_out = 0;
 	int i;
 
-	table = table_new(request->arena, MEMORY_PARTS + 4);
 	table_column(table, 0, "stage", TABLE_LEFT);
 	table_column(table, 1, "layers", TABLE_LEFT);
 	for (i = 0; i < MEMORY_PARTS; i++) {
@@ -164,22 +158,53 @@ print_stages(struct request *request, const struct estimate *estimate)
 			table_column(table, column++, memory_part_heads[i], TABLE_RIGHT);
 	}
 	table_column(table, column, "total", TABLE_RIGHT);
-	for (i = 0; i < n; i++)
-		if (is_shown(request, &rows[i], i, n, estimate->worst_stage))
-			add_row(table, &rows[i], used, estimate->worst_stage);
-		else
-			left_out++;
+	return table;
+}
+
+static void
+print_stages(struct request *request, const struct estimate *estimate)
+{
+	struct stage_row *rows = arena_array(
+	    request->arena, (size_t)estimate->n_stages + 1, sizeof(*rows));
+	bool used[MEMORY_PARTS];
+	struct table *table = stage_table(request, estimate, used);
+	int n = collapse(request, estimate, rows);
+	int worst = estimate->worst_stage;
+	int i, first;
+
+	for (i = 0; i < n; i++) {
+		first = i;
+		while (i < n && !is_shown(request, &rows[i], i, n, worst))
+			i++;
+		if (i > first) {
+			table_row(table);
+			table_cellf(table, "%d-%d", rows[first].first, rows[i - 1].last);
+			table_cell(table, "... (--verbose)");
+		}
+		add_row(table, &rows[i], used, worst);
+	}
 	str_add(&request->out, "memory of a GPU by pipeline stage, GiB\n");
 	table_print(table, &request->out, 0);
-	if (left_out > 0)
-		str_addf(&request->out, "%d more rows with --verbose\n", left_out);
+}
+
+static void
+print_bar(struct request *request, const struct estimate *estimate)
+{
+	const struct stage_memory *worst = &estimate->stages[estimate->worst_stage];
+	double free_bytes = estimate->capacity_bytes - worst->total_bytes;
+
+	str_addf(&request->out, "stage %-3d %s", estimate->worst_stage,
+	    text_memory_bar(request, worst, estimate->capacity_bytes));
+	if (free_bytes < 0)
+		str_addf(&request->out, "  | %s\n",
+		    units_gib(request->arena, estimate->capacity_bytes));
+	else
+		str_addf(&request->out, "  free %.1f GiB\n", free_bytes / GIB);
 }
 
 void
 text_estimate(struct request *request, const struct estimate *estimate)
 {
-	const struct stage_memory *worst = &estimate->stages[estimate->worst_stage];
-
 	text_model_line(request);
 	text_cluster_line(request);
 	text_strategy(request, &estimate->strategy);
@@ -187,8 +212,7 @@ text_estimate(struct request *request, const struct estimate *estimate)
 	print_verdict(request, estimate);
 	str_addc(&request->out, '\n');
 	print_stages(request, estimate);
-	str_addf(&request->out, "stage %-3d %s\n", estimate->worst_stage,
-	    text_memory_bar(request, worst, estimate->capacity_bytes));
+	print_bar(request, estimate);
 	str_addc(&request->out, '\n');
 	text_time(request, estimate);
 	text_traffic(request, estimate);

@@ -280,7 +280,7 @@ text_groups(struct request *request, const struct groups_facts *facts)
 	struct grid grid = {.request = request, .facts = facts};
 
 	text_line(request, "strategy", "%s", text_degrees(request->arena, facts->strategy));
-	text_line(request, "ranks", "%s on nodes of %s GPUs%s, order %s",
+	text_line(request, "ranks", "%s on nodes of %s GPUs%s, %s order",
 	    units_grouped(request->arena, facts->table->world),
 	    units_grouped(request->arena, facts->cluster->gpus_per_node),
 	    facts->assumed_nodes ? " (--gpus-per-node changes that)" : "",

@@ -10,14 +10,14 @@ enum { BAR_CELLS = 48 };
 /* Their first letters are the letters of the bar, so they differ. */
 const char *const memory_part_heads[MEMORY_PARTS] = {
     [MEMORY_WEIGHTS] = "weights",
-    [MEMORY_GRADIENTS] = "gradients",
-    [MEMORY_OPTIMIZER] = "optimizer",
-    [MEMORY_WGRAD_BUFFERS] = "buffers",
-    [MEMORY_ACTIVATIONS] = "activations",
+    [MEMORY_GRADIENTS] = "grads",
+    [MEMORY_OPTIMIZER] = "optim",
+    [MEMORY_WGRAD_BUFFERS] = "bufs",
+    [MEMORY_ACTIVATIONS] = "activ",
     [MEMORY_LOGITS] = "logits",
     [MEMORY_MOE_BUFFERS] = "moe",
     [MEMORY_RUNTIME] = "runtime",
-    [MEMORY_FRAGMENTATION] = "fragments",
+    [MEMORY_FRAGMENTATION] = "frag",
 };
 
 /* Cells up to `bytes`, rounded; the last cell of a sum is the sum's, so parts never drift. */

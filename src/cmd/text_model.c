@@ -56,7 +56,7 @@ mixer_text(struct arena *arena, const struct mixer *mixer)
 		str_addf(&text, " x %s (%s KV)", units_grouped(arena, mixer->head_dim),
 		    units_grouped(arena, mixer->kv_heads));
 	if (mixer->kind == MIXER_MLA)
-		str_addf(&text, ", ranks %s (q) and %s (kv)", units_grouped(arena, mixer->q_rank),
+		str_addf(&text, ", q/kv ranks %s/%s", units_grouped(arena, mixer->q_rank),
 		    units_grouped(arena, mixer->kv_rank));
 	if (mixer->window > 0)
 		str_addf(&text, ", window %s", units_grouped(arena, mixer->window));
@@ -74,17 +74,17 @@ ffn_text(struct arena *arena, const struct ffn *ffn)
 	int64_t shared = shared_experts(ffn);
 
 	if (ffn->dense_width > 0)
-		str_addf(&text, "dense MLP %s wide%s", units_grouped(arena, ffn->dense_width),
+		str_addf(&text, "dense MLP x %s%s", units_grouped(arena, ffn->dense_width),
 		    ffn->experts > 0 ? " + " : "");
 	if (ffn->experts > 0)
-		str_addf(&text, "MoE, %s of %s experts %s wide", units_grouped(arena, ffn->top_k),
+		str_addf(&text, "MoE, %s of %s experts x %s", units_grouped(arena, ffn->top_k),
 		    units_grouped(arena, ffn->experts), units_grouped(arena, ffn->expert_width));
 	if (ffn->experts > 0 && shared > 0)
 		str_addf(&text, " + %s shared", units_grouped(arena, shared));
 	else if (ffn->experts > 0 && ffn->shared_width > 0)
-		str_addf(&text, " + shared %s wide", units_grouped(arena, ffn->shared_width));
+		str_addf(&text, " + shared x %s", units_grouped(arena, ffn->shared_width));
 	if (ffn->top_groups > 0 && ffn->top_groups < ffn->route_groups)
-		str_addf(&text, ", from %s of %s groups", units_grouped(arena, ffn->top_groups),
+		str_addf(&text, " (%s of %s groups)", units_grouped(arena, ffn->top_groups),
 		    units_grouped(arena, ffn->route_groups));
 	if (text.length == 0)
 		str_add(&text, "no MLP");
@@ -171,6 +171,19 @@ add_active(struct request *request, struct table *table, const struct params *pa
 	    params->active_without_embedding_and_head);
 }
 
+/* "fp8 scales" of the document's key "fp8_scales". */
+static const char *
+extra_label(struct arena *arena, const char *key)
+{
+	char *label = arena_strdup(arena, key);
+	char *c;
+
+	for (c = label; *c; c++)
+		if (*c == '_')
+			*c = ' ';
+	return label;
+}
+
 static void
 add_extras(struct request *request, struct table *table, const struct model_facts *facts)
 {
@@ -187,7 +200,8 @@ add_extras(struct request *request, struct table *table, const struct model_fact
 			layers == 1 ? "" : "s"),
 		    params->mtp);
 	for (i = 0; i < params->n_extras; i++)
-		add_count(request, table, params->extras[i].name, params->extras[i].elements);
+		add_count(request, table, extra_label(request->arena, params->extras[i].name),
+		    params->extras[i].elements);
 }
 
 static void
@@ -218,8 +232,9 @@ print_flops(struct request *request, const struct model_facts *facts)
 	struct table *table = table_new(request->arena, 3);
 
 	table_column(table, 0,
-	    arena_printf(request->arena, "FLOPs a token at sequence %s",
-		units_grouped(request->arena, facts->seq_len)),
+	    arena_printf(request->arena, "FLOPs a token at sequence %s%s",
+		units_grouped(request->arena, facts->seq_len),
+		request->job.base.seq_len == 0 ? " (its longest)" : ""),
 	    TABLE_LEFT);
 	table_column(table, 1, "forward", TABLE_RIGHT);
 	table_column(table, 2, "training", TABLE_RIGHT);
@@ -256,8 +271,8 @@ void
 text_model(struct request *request, const struct model_facts *facts)
 {
 	print_head(request, facts);
-	print_layers(request, facts->model);
 	if (facts->counted) {
+		print_layers(request, facts->model);
 		str_addc(&request->out, '\n');
 		print_parameters(request, facts);
 	}

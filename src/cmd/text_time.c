@@ -7,6 +7,7 @@
 #include "cmd/text_common.h"
 
 enum { TIME_BAR_CELLS = 24 };
+#define SHOWN_S 0.0005 /* less would be printed as 0.000 */
 
 const char *
 text_bar(const struct request *request, double share, int width)
@@ -27,7 +28,7 @@ time_parts_sorted(const struct estimate *estimate, enum time_part order[TIME_PAR
 	int i, j;
 
 	for (i = 0; i < TIME_PARTS; i++) {
-		if (estimate->exposed_s[i] <= 0 && estimate->hidden_s[i] <= 0)
+		if (estimate->exposed_s[i] < SHOWN_S && estimate->hidden_s[i] < SHOWN_S)
 			continue;
 		for (j = n; j > 0 && estimate->exposed_s[order[j - 1]] < estimate->exposed_s[i]; j--)
 			order[j] = order[j - 1];
