@@ -29,8 +29,16 @@ struct anchor {
 	struct doc *node;
 };
 
+/* A place in the text: what libyaml counts (characters) and what people do. */
+struct cursor {
+	size_t offset;
+	size_t characters;
+	struct loc loc;
+};
+
 struct builder {
 	struct doc_reader *reader;
+	struct cursor cursor;
 	struct frame stack[DOC_MAX_DEPTH];
 	size_t depth;
 	struct doc *root;
@@ -40,12 +48,37 @@ struct builder {
 	bool done;
 };
 
-static struct loc
-loc_of(const struct builder *b, yaml_mark_t mark)
+static void
+step(struct cursor *cursor, const char *text)
 {
-	struct loc loc = {b->reader->name, (int)mark.line + 1, (int)mark.column + 1};
+	char c = text[cursor->offset++];
 
-	return loc;
+	while (((unsigned char)text[cursor->offset] & 0xc0) == 0x80)
+		cursor->offset++;
+	cursor->characters++;
+	if (c == '\n' || (c == '\r' && text[cursor->offset] != '\n')) {
+		cursor->loc.line++;
+		cursor->loc.column = 1;
+	} else {
+		cursor->loc.column++;
+	}
+}
+
+/*
+ * libyaml's own line numbers count U+0085, U+2028 and U+2029 as ends of lines,
+ * and one line more at the end of the text; its index is sound. Events come in
+ * the order of the text, so the cursor hardly ever starts again.
+ */
+static struct loc
+loc_of(struct builder *b, yaml_mark_t mark)
+{
+	struct cursor *cursor = &b->cursor;
+
+	if (mark.index < cursor->characters || cursor->characters == 0)
+		*cursor = (struct cursor){.loc = {b->reader->name, 1, 1}};
+	while (cursor->characters < mark.index && cursor->offset < b->reader->length)
+		step(cursor, b->reader->text);
+	return cursor->loc;
 }
 
 static int
@@ -332,11 +365,11 @@ on_event(struct builder *b, const yaml_event_t *event)
 
 /* Tabs in the indentation are the mistake that libyaml's words explain least. */
 static bool
-line_has_tab(const struct doc_reader *reader, size_t line)
+line_has_tab(const struct doc_reader *reader, int line)
 {
 	const char *text = reader->text;
 
-	for (; line > 0 && text; line--) {
+	for (; line > 1 && text; line--) {
 		text = strchr(text, '\n');
 		text = text ? text + 1 : NULL;
 	}
@@ -356,11 +389,11 @@ report_syntax(struct builder *b, const yaml_parser_t *parser)
 		return;
 	}
 	if (parser->context)
-		diag_error(reader->diags, loc, "not YAML: %s %s (line %zu)", problem,
-		    parser->context, parser->context_mark.line + 1);
+		diag_error(reader->diags, loc, "not YAML: %s %s (line %d)", problem,
+		    parser->context, loc_of(b, parser->context_mark).line);
 	else
 		diag_error(reader->diags, loc, "not YAML: %s", problem);
-	if (line_has_tab(reader, parser->problem_mark.line))
+	if (line_has_tab(reader, loc.line))
 		diag_last_hint(reader->diags, "indent with blanks, YAML allows no tabs there");
 }
 
