@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Rewrites a README or man page so that every command in its examples is followed by what it really
 # prints. An example is a line "$ command" in a ```console block (Markdown) or in a display
-# .Bd -literal to .Ed (mdoc); a backslash at the end continues it. The first command that fails ends the
+# .Bd -literal to .Ed (mdoc); a backslash at the end, or <<END, continues it. The first command that fails ends the
 # run with status 1.
 #
 # Given with -v: mdoc=1 for a man page
@@ -52,9 +52,11 @@ inside && (/^\$ / || continued) {
 	line = from_source($0)
 	if (!continued) {
 		command = ""
+		here = 0
 		line = substr(line, 3)
 	}
-	continued = line ~ /\\$/
+	here = here ? line != "END" : line ~ /<<END$/
+	continued = here || line ~ /\\$/
 	command = command line "\n"
 	print
 	if (!continued) {

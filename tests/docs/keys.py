@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Does moeplan-plan(5) name the keys of the output schemas, all of them and no others?
+"""Does a man page name the keys of its schemas, all of them and no others?
 
-usage: keys.py PAGE OPTIONS SCHEMA...    OPTIONS: names of options, which are keys of `strategy`
+usage: keys.py PAGE OPTIONS SCHEMA...    OPTIONS: a file of names that other pages explain
 Prints what differs; the exit status says whether anything did.
 """
 import json
@@ -24,7 +24,7 @@ def keys_of_page(path):
     for line in open(path, encoding="utf-8"):
         match = re.match(r"\.(?:It )?Ic (.*)", line)
         if match:
-            yield from re.findall(r"[a-z_0-9]+", match.group(1))
+            yield from re.findall(r"[A-Za-z_0-9]+", match.group(1))
 
 
 page, options, *schemas = sys.argv[1:]

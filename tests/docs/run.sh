@@ -105,13 +105,13 @@ check_architectures() {
 	fi
 }
 
-check_keys() {
-	options_of_page man/moeplan-estimate.1 >"$scratch/options"
-	if python3 tests/docs/keys.py man/moeplan-plan.5 "$scratch/options" schemas/*.output.schema.json \
-		>"$scratch/keys"; then
+# A page of section 5 names every key of its schemas. What it leaves to the option lists is in a file.
+check_keys() { # PAGE FILE SCHEMA...
+	page=$1
+	if python3 tests/docs/keys.py "$@" >"$scratch/keys"; then
 		pass
 	else
-		fail "man/moeplan-plan.5 and the schemas name different keys" "$scratch/keys"
+		fail "$page and its schemas name different keys" "$scratch/keys"
 	fi
 }
 
@@ -149,7 +149,10 @@ for page in man/*.[0-9]; do
 done
 check_commands
 check_architectures
-check_keys
+options_of_page man/moeplan-estimate.1 >"$scratch/options"
+check_keys man/moeplan-plan.5 "$scratch/options" schemas/*.output.schema.json
+check_keys man/moeplan-cluster.5 /dev/null schemas/cluster.schema.json
+check_keys man/moeplan-model.5 /dev/null schemas/model.schema.json
 for page in man/moeplan-*.1; do
 	command=${page#man/moeplan-}
 	check_options "${command%.1}"
