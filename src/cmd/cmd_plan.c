@@ -115,9 +115,9 @@ write_lp(struct request *request, const struct plan *plan)
 
 	if (!path || !plan->master_lp)
 		return STATUS_YES;
-	return output_write_file(request->diags, path, plan->master_lp, strlen(plan->master_lp)) == 0
-	    ? STATUS_YES
-	    : STATUS_ENVIRONMENT;
+	if (output_write_file(request->diags, path, plan->master_lp, strlen(plan->master_lp)) != 0)
+		return STATUS_ENVIRONMENT;
+	return STATUS_YES;
 }
 
 enum status

@@ -131,6 +131,6 @@ help_command(struct request *request, const struct command *command)
 	str_add(out, "\nExamples\n");
 	for (i = 0; command->examples[i]; i++)
 		str_addf(out, "  %s\n", command->examples[i]);
-	str_add(out, "\nExit status: 0 yes or done, 1 the answer is no, 2 usage or unreadable input,\n"
-		     "3 the environment failed, 70 a bug in moeplan.\n");
+	str_add(out, "\nExit status: 0 yes or done, 1 the answer is no, 2 usage or unreadable\n"
+		     "input, 3 the environment failed, 70 a bug in moeplan.\n");
 }

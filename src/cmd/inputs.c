@@ -16,10 +16,10 @@
 const char *const slot_names[SLOTS + 1] = {"model", "cluster", "job", NULL};
 static const char *const section_names[] = {"model", "cluster", "job", "strategy", NULL};
 static const char *const slot_hints[SLOTS] = {
-	"MODEL is a config.json or its folder, a YAML file, '-' for standard input, or a built-in "
-	"name such as 'deepseek-v3'",
-	"CLUSTER is a YAML file, a built-in name such as 'dgx-h100x16' (16 nodes), or a string such "
-	"as \"node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s\"",
+	"MODEL is a config.json or its folder, a YAML file, '-' for standard input, or a "
+	"built-in name such as 'deepseek-v3'",
+	"CLUSTER is a YAML file, a built-in name such as 'dgx-h100x16' (16 nodes), or a "
+	"string such as \"node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s\"",
 	"JOB is a YAML file with 'schema: moeplan/job/v1'",
 };
 

@@ -11,8 +11,8 @@
 const char *
 paint(const struct request *request, enum paint paint, const char *text)
 {
-	static const char *const codes[] = {
-	    [PAINT_BOLD] = "1", [PAINT_GOOD] = "1;32", [PAINT_DOUBT] = "1;33", [PAINT_BAD] = "1;31"};
+	static const char *const codes[] = {[PAINT_BOLD] = "1", [PAINT_GOOD] = "1;32",
+	    [PAINT_DOUBT] = "1;33", [PAINT_BAD] = "1;31"};
 
 	if (!request->color)
 		return text;

@@ -207,8 +207,8 @@ plan_grid(const struct rows *rows, struct grid *grid)
 		span = width > span ? width : span;
 	}
 	grid->cell = cell_width(grid->request->arena, rows, world);
-	return grid->label + (size_t)world * (grid->cell + 1) + 2 * (size_t)(nodes - 1) + 3 + span <=
-	    GRID_WIDTH;
+	return grid->label + (size_t)world * (grid->cell + 1) + 2 * (size_t)(nodes - 1) + 3 +
+	    span <= GRID_WIDTH;
 }
 
 /* --- the list ------------------------------------------------------------------------------ */

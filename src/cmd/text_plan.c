@@ -151,7 +151,8 @@ print_best(struct request *request, const struct plan *plan)
 	    plan->n_best > 1 ? "all" : "with", units_grouped(request->arena, s->seq_len),
 	    units_grouped(request->arena, s->global_batch), precision_names[s->precision],
 	    differs(plan, get_zero) ? "as shown" : arena_printf(request->arena, "%d", s->zero),
-	    differs(plan, get_dispatcher) ? "dispatcher as shown" : dispatcher_names[s->dispatcher]);
+	    differs(plan, get_dispatcher) ? "dispatcher as shown"
+					  : dispatcher_names[s->dispatcher]);
 	if (any_at_risk(plan))
 		str_addf(&request->out, " ! at risk: over %.0f %% of the %s that a GPU has\n", 93.0,
 		    units_gib(request->arena, plan->best[0].capacity_bytes));
@@ -239,8 +240,8 @@ print_account(struct request *request, const struct search_account *a)
 	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		if (counts[i].count > 0)
 			wrap_piece(request, &column,
-			    arena_printf(
-				arena, "%s %s", units_grouped(arena, counts[i].count), counts[i].text));
+			    arena_printf(arena, "%s %s",
+				units_grouped(arena, counts[i].count), counts[i].text));
 	wrap_piece(request, &column,
 	    arena_printf(arena, "(%s %s);", a->solver, a->solver_version));
 	wrap_piece(request, &column,

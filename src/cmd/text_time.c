@@ -30,8 +30,11 @@ time_parts_sorted(const struct estimate *estimate, enum time_part order[TIME_PAR
 	for (i = 0; i < TIME_PARTS; i++) {
 		if (estimate->exposed_s[i] < SHOWN_S && estimate->hidden_s[i] < SHOWN_S)
 			continue;
-		for (j = n; j > 0 && estimate->exposed_s[order[j - 1]] < estimate->exposed_s[i]; j--)
+		for (j = n; j > 0; j--) {
+			if (estimate->exposed_s[order[j - 1]] >= estimate->exposed_s[i])
+				break;
 			order[j] = order[j - 1];
+		}
 		order[j] = (enum time_part)i;
 		n++;
 	}

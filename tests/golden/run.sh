@@ -10,6 +10,10 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 MOEPLAN=${MOEPLAN:-$PWD/moeplan}
 export MOEPLAN
+if [ ! -x "$MOEPLAN" ]; then
+	echo "there is no program '$MOEPLAN': build it with make, or name another in MOEPLAN"
+	exit 2
+fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
