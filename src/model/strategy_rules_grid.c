@@ -373,7 +373,8 @@ batch_filled_report(const struct grid_rule *rule, const struct strategy *s,
 bool
 batch_divides_holds(const struct strategy *s, const struct model *model)
 {
-	(void)model;
+	if (s->framework == FRAMEWORK_MEGATRON && !batch_filled_holds(s, model))
+		return true; /* it has a message of its own for that */
 	return s->global_batch == 0 || s->dp == 0 ||
 	       divides(grid_product(s->micro_batch, s->dp), s->global_batch);
 }
