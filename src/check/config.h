@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_CONFIG_H
+#define MOEPLAN_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/doc.h"
+#include "emit/keys.h"
+#include "model/model.h"
+#include "model/strategy.h"
+
+struct arena;
+
+/*
+ * What somebody's files say, in the words of their framework and in ours.
+ * Importers fill it; rules read it. Nothing in an input is ever executed.
+ */
+struct setting {
+	const char *name;        /* native name as in the key tables, dashes as underscores */
+	const struct doc *value; /* its own location inside */
+	struct setting *next;
+};
+
+/* Something that could not be expanded without running the script. */
+struct unresolved {
+	struct loc loc;
+	const char *name;        /* "$(nvidia-smi -L | wc -l)", "$UNSET" */
+	struct unresolved *next;
+};
+
+/* Who starts the ranks, as far as files and environment say. 0 or NULL: not said. */
+struct launch {
+	const char *launcher;    /* "torchrun", "deepspeed", "srun", "mpirun" */
+	struct loc loc;
+	int64_t nodes, processes_per_node;
+	int64_t world_size, rank, local_rank; /* of the environment; rank -1 not said */
+	const char *master_addr;
+	int64_t master_port;
+	const struct doc *hostfile; /* map: host -> slots */
+};
+
+enum config_form {
+	CONFIG_MEGATRON,   /* arguments, script, YAML */
+	CONFIG_DEEPSPEED,
+	CONFIG_TORCHTITAN,
+	CONFIG_BRIDGE,     /* Megatron-Bridge overrides */
+	CONFIG_TUTORIAL,   /* model_config.json + ds_config.json of the guides */
+	CONFIG_PLAN,       /* our own documents */
+	CONFIG_NUMBERS,    /* options of the command line only */
+	CONFIG_FORMS
+};
+extern const char *const config_form_names[];
+
+struct config {
+	enum config_form form;
+	const char *version;        /* of the framework; NULL newest known */
+	struct setting *settings;   /* every setting that was found, known or not */
+	struct unresolved *unresolved;
+	struct strategy strategy;   /* what they mean, not derived: 0 is not given */
+	struct model *model;        /* from shape settings, or NULL */
+	struct launch launch;
+};
+
+/*
+ * Reads one file by its content (JSON, TOML, YAML, shell, hostfile, launch line)
+ * into `config`; files are merged in order and contradictions between them are
+ * errors that name both places. -1 after adding errors.
+ */
+int config_import(struct config *config, struct arena *arena, struct diags *diags,
+    const char *name, const char *text, size_t length);
+/* An argument vector as a framework would get it. */
+int config_import_arguments(struct config *config, struct arena *arena, struct diags *diags,
+    int argc, char **argv);
+
+const struct setting *setting_find(const struct config *config, const char *name);
+
+#endif
