@@ -36,6 +36,22 @@ control_length(const char *text)
 	return first < 0x20 || first == 0x7f ? 1 : 0;
 }
 
+/* Messages quote untrusted text; a key of megabytes helps nobody. */
+enum { LONGEST_MESSAGE = 2000 };
+
+static void
+cut(struct str *text)
+{
+	size_t length = LONGEST_MESSAGE;
+
+	if (text->length <= length)
+		return;
+	while (((unsigned char)text->text[length] & 0xc0) == 0x80)
+		length--;
+	text->length = length;
+	str_add(text, "...");
+}
+
 static const char *
 formatted(struct arena *arena, const char *format, va_list arguments)
 {
@@ -44,6 +60,7 @@ formatted(struct arena *arena, const char *format, va_list arguments)
 	size_t taken;
 
 	str_addv(&raw, format, arguments);
+	cut(&raw);
 	for (size_t i = 0; i < raw.length; i += taken) {
 		taken = control_length(raw.text + i);
 		for (size_t j = 0; j < taken; j++)

@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 
-enum { MAX_ANCHORS = 256 };
+enum { MAX_ANCHORS = 256, MAX_TAG_DIRECTIVES = 16 };
 
 /* A list or a map that is being filled. */
 struct frame {
@@ -397,6 +397,24 @@ report_syntax(struct builder *b, const yaml_parser_t *parser)
 		diag_last_hint(reader->diags, "indent with blanks, YAML allows no tabs there");
 }
 
+/* libyaml compares each %TAG line with all before it, and that before the first event. */
+static int
+check_directives(struct doc_reader *reader)
+{
+	const char *line = reader->text;
+	int count = 0;
+
+	while (line && *line != '\0') {
+		if (strncmp(line, "%TAG", 4) == 0 && ++count > MAX_TAG_DIRECTIVES)
+			return diag_error(reader->diags,
+			    doc_loc_at(reader, (size_t)(line - reader->text)),
+			    "more than %d %%TAG lines, the limit", MAX_TAG_DIRECTIVES);
+		line = strpbrk(line, "\r\n");
+		line = line ? line + 1 : NULL;
+	}
+	return 0;
+}
+
 static int
 read_events(struct builder *b, yaml_parser_t *parser)
 {
@@ -423,6 +441,8 @@ doc_yaml_parse(struct doc_reader *reader)
 	yaml_parser_t parser;
 	int status;
 
+	if (check_directives(reader) != 0)
+		return NULL;
 	if (!yaml_parser_initialize(&parser)) {
 		diag_error(reader->diags, doc_loc_at(reader, 0), "out of memory in libyaml");
 		return NULL;

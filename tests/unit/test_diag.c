@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The list of what is wrong. */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/str.h"
 
 static struct arena *arena;
 static struct diags *diags;
@@ -94,6 +96,21 @@ Test(diag, control_characters_do_not_reach_the_terminal)
 	cr_assert_str_eq(diags->last->message, "key 'a\\x1b[31m\\x0ab\\x7f\\xc2\\x9bc\xc3\xa9'");
 	diag_last_hint(diags, "\t\xc2");
 	cr_assert_str_eq(diags->last->hint, "\\x09\xc2");
+}
+
+Test(diag, endless_messages_are_cut_between_characters)
+{
+	for (int pad = 0; pad < 3; pad++) {
+		struct str text = str_new(arena);
+
+		str_pad(&text, 'x', (size_t)pad);
+		for (int i = 0; i < 100000; i++)
+			str_add(&text, "\xe4\xb8\xad");
+		diag_error(diags, (struct loc){0}, "%s", text.text);
+		cr_assert_leq(strlen(diags->last->message), 2003);
+		cr_assert_geq(strlen(diags->last->message), 2000);
+		cr_assert_str_eq(strrchr(diags->last->message, '\xad'), "\xad...");
+	}
 }
 
 Test(diag, names_of_severities)

@@ -557,6 +557,20 @@ Test(doc, anchors_are_limited)
 	cr_assert_eq(diags->last->loc.line, 257);
 }
 
+Test(doc, tag_directives_are_limited)
+{
+	struct str text = str_new(arena);
+
+	for (int i = 0; i < 17; i++)
+		str_addf(&text, "%%TAG !a%d! tag:example.org,2000:\n", i);
+	str_add(&text, "--- 1\n");
+	cr_assert_null(parse(text.text));
+	cr_assert_not_null(strstr(diags->last->message, "more than 16 %TAG lines"));
+	cr_assert_eq(diags->last->loc.line, 17);
+	diags = diags_new(arena);
+	parse_good("%TAG !y! tag:yaml.org,2002:\n--- !y!int '1'\n");
+}
+
 Test(doc, values_are_limited)
 {
 	struct str text = str_new(arena);
@@ -566,7 +580,6 @@ Test(doc, values_are_limited)
 		str_add(&text, "1,");
 	str_add(&text, "1]");
 	parse_good(text.text);
-	str_new(arena);
 	text.text[text.length - 1] = ',';
 	str_add(&text, "1]");
 	cr_assert_null(parse(text.text));
