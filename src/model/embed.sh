@@ -6,7 +6,7 @@
 set -eu
 LC_ALL=C
 export LC_ALL
-printf '%s\n' "$@" | sort | awk '
+printf '%s\n' "$@" | sed 's/\.json$//' | sort | awk '
 function c_string(line) {
 	gsub(/\\/, "\\\\", line)
 	gsub(/"/, "\\\"", line)
@@ -23,10 +23,9 @@ BEGIN {
 	print "} models[] = {"
 }
 {
-	path = $0
-	name = path
+	path = $0 ".json"
+	name = $0
 	sub(/.*\//, "", name)
-	sub(/\.json$/, "", name)
 	print "\t{\"" name "\","
 	while ((status = (getline line < path)) > 0)
 		print c_string(line)

@@ -92,6 +92,15 @@ check_top_k(struct hf *hf)
 	}
 }
 
+/* Every zeroth layer: 0 is for lists only. */
+static void
+check_frequency(struct hf *hf)
+{
+	if (hf->experts > 1 && !hf_is_list(hf, HF_MOE_FREQ) && hf_int(hf, HF_MOE_FREQ, 1) == 0)
+		diag_error(hf->diags, hf_loc(hf, HF_MOE_FREQ),
+		    "'%s' is 0: no layer would be a MoE layer", hf_key_name(hf, HF_MOE_FREQ));
+}
+
 void
 hf_check(struct hf *hf)
 {
@@ -101,4 +110,5 @@ hf_check(struct hf *hf)
 		check_kind(hf, &hf->model->kinds[k], reported);
 	check_kind(hf, &hf->model->mtp, reported);
 	check_top_k(hf);
+	check_frequency(hf);
 }
