@@ -50,6 +50,18 @@ text_line(struct request *request, const char *label, const char *format, ...)
 	str_addc(&request->out, '\n');
 }
 
+const char *
+text_words(struct arena *arena, const char *key)
+{
+	char *words = arena_strdup(arena, key);
+	char *c;
+
+	for (c = words; *c; c++)
+		if (*c == '_')
+			*c = ' ';
+	return words;
+}
+
 int64_t
 shared_experts(const struct ffn *ffn)
 {

@@ -17,6 +17,9 @@ void text_label(struct request *request, const char *label);
 void text_line(struct request *request, const char *label, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* "fp8 scales" of a document's key "fp8_scales". */
+const char *text_words(struct arena *arena, const char *key);
+
 /* "61 layers (3 dense), 256 experts top-8 + 1 shared" and the like. */
 void text_model_line(struct request *request);
 void text_cluster_line(struct request *request);

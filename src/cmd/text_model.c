@@ -171,19 +171,6 @@ add_active(struct request *request, struct table *table, const struct params *pa
 	    params->active_without_embedding_and_head);
 }
 
-/* "fp8 scales" of the document's key "fp8_scales". */
-static const char *
-extra_label(struct arena *arena, const char *key)
-{
-	char *label = arena_strdup(arena, key);
-	char *c;
-
-	for (c = label; *c; c++)
-		if (*c == '_')
-			*c = ' ';
-	return label;
-}
-
 static void
 add_extras(struct request *request, struct table *table, const struct model_facts *facts)
 {
@@ -200,7 +187,7 @@ add_extras(struct request *request, struct table *table, const struct model_fact
 			layers == 1 ? "" : "s"),
 		    params->mtp);
 	for (i = 0; i < params->n_extras; i++)
-		add_count(request, table, extra_label(request->arena, params->extras[i].name),
+		add_count(request, table, text_words(request->arena, params->extras[i].name),
 		    params->extras[i].elements);
 }
 

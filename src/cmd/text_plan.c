@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cmd/plan_report.h"
 #include "cmd/text_estimate.h"
+#include "planner/rates.h"
 
 enum { WRAP_WIDTH = 100 };
 
@@ -72,6 +73,25 @@ static const struct degree_column {
 };
 enum { DEGREE_COLUMNS = sizeof(degree_columns) / sizeof(*degree_columns), OTHER_COLUMNS = 9 };
 
+/* Digits that a difference between plans can show: "18.8", "1.09", "0.214". */
+static int
+step_decimals(const struct plan *plan)
+{
+	double best = plan->best[0].step_s;
+
+	return best >= 100 ? 0 : best >= 10 ? 1 : best >= 1 ? 2 : 3;
+}
+
+/* "moe_act+layernorm" says by itself that it is selective. */
+static const char *
+short_recompute(struct arena *arena, struct recompute recompute)
+{
+	const char *text = recompute_text(arena, recompute);
+	const char *colon = recompute.kind == RECOMPUTE_SELECTIVE ? strchr(text, ':') : NULL;
+
+	return colon ? colon + 1 : text;
+}
+
 static void
 plan_row(struct request *request, const struct plan *plan, int index, struct table *table)
 {
@@ -91,10 +111,10 @@ plan_row(struct request *request, const struct plan *plan, int index, struct tab
 		table_cellf(table, "%d", s->zero);
 	if (differs(plan, get_dispatcher))
 		table_cell(table, dispatcher_names[s->dispatcher]);
-	table_cell(table, recompute_text(request->arena, s->recompute));
+	table_cell(table, short_recompute(request->arena, s->recompute));
 	table_cellf(table, "%s%s", units_gib_number(request->arena, estimate->worst_bytes),
 	    estimate->verdict == VERDICT_AT_RISK ? " !" : "  ");
-	table_cellf(table, "%.3g", estimate->step_s);
+	table_cellf(table, "%.*f", step_decimals(plan), estimate->step_s);
 	table_cell(table,
 	    text_band(request, estimate->step_s, estimate->step_low_s, estimate->step_high_s));
 	table_cell(table,
@@ -136,6 +156,32 @@ any_at_risk(const struct plan *plan)
 	return false;
 }
 
+/* Plans whose bands touch the best one's: the model alone cannot order them. */
+static int
+not_told_apart(const struct plan *plan)
+{
+	int n = 1;
+
+	while (n < plan->n_best && plan->best[n].step_low_s < plan->best[0].step_high_s)
+		n++;
+	return n;
+}
+
+static void
+print_notes(struct request *request, const struct plan *plan)
+{
+	const struct estimate *best = &plan->best[0];
+	int n = not_told_apart(plan);
+
+	if (any_at_risk(plan))
+		str_addf(&request->out, "   ! at risk: over %.0f %% of the %s that a GPU has\n",
+		    100 * rate_table[RATE_AT_RISK].value,
+		    units_gib(request->arena, best->capacity_bytes));
+	if (n > 1)
+		str_addf(&request->out, "   steps carry %s: only a measurement tells 1 to %d apart\n",
+		    text_band(request, best->step_s, best->step_low_s, best->step_high_s), n);
+}
+
 static void
 print_best(struct request *request, const struct plan *plan)
 {
@@ -153,9 +199,7 @@ print_best(struct request *request, const struct plan *plan)
 	    differs(plan, get_zero) ? "as shown" : arena_printf(request->arena, "%d", s->zero),
 	    differs(plan, get_dispatcher) ? "dispatcher as shown"
 					  : dispatcher_names[s->dispatcher]);
-	if (any_at_risk(plan))
-		str_addf(&request->out, " ! at risk: over %.0f %% of the %s that a GPU has\n", 93.0,
-		    units_gib(request->arena, plan->best[0].capacity_bytes));
+	print_notes(request, plan);
 }
 
 /* --- the winner ---------------------------------------------------------------------------- */
@@ -180,8 +224,8 @@ print_memory(struct request *request, const struct estimate *estimate)
 		str_addf(out, " free %.1f", free_bytes / GIB);
 	str_addf(out, "\n  %s\n", text_memory_bar(request, worst, estimate->capacity_bytes));
 	if (model_moe(request->model))
-		str_addf(out, "  with 1.7 x the mean load on the fullest expert rank: %s\n",
-		    text_verdict(request, estimate->skewed_verdict));
+		str_addf(out, "  with %.1f x the mean load on the fullest expert rank: %s\n",
+		    rate_table[RATE_SKEWED_LOAD].value, text_verdict(request, estimate->skewed_verdict));
 }
 
 /* --- why not, and the account --------------------------------------------------------------- */
@@ -217,38 +261,50 @@ wrap_piece(struct request *request, size_t *column, const char *piece)
 }
 
 static void
-print_account(struct request *request, const struct search_account *a)
+wrap_counts(struct request *request, size_t *column, const struct search_account *a)
 {
-	struct arena *arena = request->arena;
-	size_t column = TEXT_LABEL_WIDTH;
 	const struct {
 		int64_t count;
 		const char *text;
 	} counts[] = {
-	    {a->rejected, "break a rule,"},
-	    {a->does_not_fit, "do not fit,"},
-	    {a->over_limit, "break a limit of yours,"},
-	    {a->pruned, "proved no better by their bound,"},
-	    {a->evaluated, "evaluated,"},
+	    {a->rejected, "break a rule"},
+	    {a->does_not_fit, "do not fit"},
+	    {a->over_limit, "break a limit of yours"},
+	    {a->pruned, "proved no better by their bound"},
+	    {a->evaluated, "evaluated"},
 	    {a->exact, "solved exactly"},
 	};
+	const char *piece = NULL;
 	size_t i;
+
+	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		if (counts[i].count == 0)
+			continue;
+		if (piece)
+			wrap_piece(request, column, arena_printf(request->arena, "%s,", piece));
+		piece = arena_printf(request->arena, "%s %s",
+		    units_grouped(request->arena, counts[i].count), counts[i].text);
+	}
+	wrap_piece(request, column,
+	    arena_printf(request->arena, "%s (%s %s);", piece ? piece : "none", a->solver,
+		a->solver_version));
+}
+
+static void
+print_account(struct request *request, const struct search_account *a)
+{
+	struct arena *arena = request->arena;
+	size_t column = TEXT_LABEL_WIDTH;
 
 	text_label(request, "searched");
 	wrap_piece(request, &column,
 	    arena_printf(arena, "%s strategies:", units_grouped(arena, a->candidates)));
-	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-		if (counts[i].count > 0)
-			wrap_piece(request, &column,
-			    arena_printf(arena, "%s %s",
-				units_grouped(arena, counts[i].count), counts[i].text));
+	wrap_counts(request, &column, a);
 	wrap_piece(request, &column,
-	    arena_printf(arena, "(%s %s);", a->solver, a->solver_version));
+	    a->stopped_early ? "stopped by the time limit,"
+			     : arena_printf(arena, "%s for this model,", a->status));
 	wrap_piece(request, &column,
-	    a->stopped_early
-		? "stopped by the time limit:"
-		: arena_printf(arena, "%s for this model,", a->status));
-	wrap_piece(request, &column, arena_printf(arena, "gap %s", units_percent(arena, a->gap)));
+	    a->gap > 0 ? arena_printf(arena, "gap %s", units_percent(arena, a->gap)) : "gap 0");
 	if (request->common.verbose)
 		wrap_piece(request, &column,
 		    arena_printf(arena, "in %s", units_seconds(arena, a->wall_s)));
@@ -272,21 +328,57 @@ print_rules(struct request *request, const struct search_account *account)
 	table_print(table, &request->out, 2);
 }
 
-/* The command lines that look closer at the winner. */
+/* An argument as a shell takes it back. */
+static void
+add_argument(struct str *out, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-_./,:=+@%";
+
+	if (text[0] && strspn(text, plain) == strlen(text)) {
+		str_add(out, text);
+		return;
+	}
+	str_addc(out, '\'');
+	for (; *text; text++)
+		if (*text == '\'')
+			str_add(out, "'\\''");
+		else
+			str_addc(out, *text);
+	str_addc(out, '\'');
+}
+
+static bool
+is_even(const struct layout *layout, int64_t layers)
+{
+	struct layout even;
+
+	layout_even(&even, layers, layout->pp, layout->vpp);
+	return memcmp(even.first, layout->first,
+		   (size_t)(layout->pp * layout->vpp + 1) * sizeof(*even.first)) == 0;
+}
+
+/* The command line that looks closer at the winner. */
 static void
 print_next(struct request *request, const struct plan *plan)
 {
-	const char *options = strategy_options_text(request->arena, &plan->best[0].strategy);
+	const struct estimate *best = &plan->best[0];
 	const struct arguments *arguments = &request->arguments;
+	struct str *out = &request->out;
 	size_t i;
 
 	text_label(request, "next");
-	str_add(&request->out, "moeplan estimate");
-	for (i = 0; i < arguments->count; i++)
-		str_addf(&request->out,
-		    strpbrk(arguments->positional[i], " \t*?$&;()<>|'\\") ? " \"%s\"" : " %s",
-		    arguments->positional[i]);
-	str_addf(&request->out, " %s\n", options);
+	str_add(out, "moeplan estimate");
+	for (i = 0; i < arguments->count; i++) {
+		str_addc(out, ' ');
+		add_argument(out, arguments->positional[i]);
+	}
+	str_addf(out, " %s", strategy_options_text(request->arena, &best->strategy));
+	if (!best->strategy.layout && !is_even(&best->layout, request->model->layers)) {
+		str_add(out, " --layout ");
+		add_argument(out, layout_text(request->arena, &best->layout, request->model));
+	}
+	str_addc(out, '\n');
 }
 
 /* --- nothing fits --------------------------------------------------------------------------- */
@@ -299,8 +391,7 @@ print_miss(struct request *request, const struct near_miss *miss)
 	struct arena *arena = request->arena;
 	int i;
 
-	text_line(request, "verdict", "%s: no strategy fits",
-	    paint(request, PAINT_BAD, "nothing fits"));
+	text_line(request, "verdict", "%s", paint(request, PAINT_BAD, "nothing fits"));
 	str_addc(&request->out, '\n');
 	str_add(&request->out, "nearest miss\n");
 	text_strategy(request, &estimate->strategy);
@@ -311,7 +402,7 @@ print_miss(struct request *request, const struct near_miss *miss)
 	text_label(request, "biggest");
 	for (i = 0; i < 3; i++)
 		str_addf(&request->out, "%s%s %s", i > 0 ? ", " : "",
-		    memory_part_heads[miss->biggest[i]],
+		    text_words(arena, memory_part_names[miss->biggest[i]]),
 		    units_gib(arena, worst->parts[miss->biggest[i]]));
 	str_addf(&request->out, "\n%*s%s\n", TEXT_LABEL_WIDTH, "",
 	    text_memory_bar(request, worst, estimate->capacity_bytes));
