@@ -125,6 +125,27 @@ evaluator_refusal(struct arena *arena, const struct model *model)
 	return NULL;
 }
 
+/* Choices that the formulas do not cover: refused by name rather than priced as something else. */
+const char *
+strategy_refusal(const struct strategy *s)
+{
+	const struct {
+		bool chosen;
+		const char *name;
+	} rows[] = {
+	    {s->schedule == SCHEDULE_ZB, "the zero-bubble schedule"},
+	    {s->schedule == SCHEDULE_DUALPIPE, "the DualPipe schedule"},
+	    {s->offload == OFFLOAD_ACTIVATIONS, "offloaded activations"},
+	    {s->offload == OFFLOAD_OPTIMIZER, "an offloaded optimizer"},
+	    {s->gtp > 1 || s->egtp > 1, "weight shards beside tensor parallelism (gtp, egtp)"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].chosen)
+			return rows[i].name;
+	return NULL;
+}
+
 /* Fullest expert rank over the mean; several experts on a rank average out. */
 double
 load_hot(const struct load_skew *skew, int64_t experts, int64_t ep)

@@ -96,6 +96,8 @@ struct evaluator *evaluator_new(struct arena *arena, const struct model *model,
  * ("Mamba-2 layers (42 of 88)").
  */
 const char *evaluator_refusal(struct arena *arena, const struct model *model);
+/* NULL, or the choice of this strategy that has no cost model ("the zero-bubble schedule"). */
+const char *strategy_refusal(const struct strategy *strategy);
 
 /*
  * Closed form: all stages' memory and time of one strategy, ≤ 20 µs. `strategy`
