@@ -56,11 +56,28 @@ need_covered_model(struct request *request)
 	return STATUS_NO;
 }
 
+static enum status
+need_covered_choices(struct request *request)
+{
+	const char *refusal = strategy_refusal(&request->job.base);
+	struct loc nowhere = {NULL, 0, 0};
+
+	if (!refusal)
+		return STATUS_YES;
+	diag_error(request->diags, nowhere, "the cost of %s is not modelled", refusal);
+	diag_last_hint(request->diags, "leave it out: it is refused rather than priced as something else");
+	return STATUS_NO;
+}
+
 enum status
 job_prepare(struct request *request)
 {
 	int missing = need_global_batch(request);
+	enum status status;
 
 	missing |= need_seq_len(request);
-	return missing ? STATUS_USAGE : need_covered_model(request);
+	if (missing)
+		return STATUS_USAGE;
+	status = need_covered_model(request);
+	return status == STATUS_YES ? need_covered_choices(request) : status;
 }
