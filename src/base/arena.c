@@ -280,6 +280,5 @@ arena_reset(struct arena *arena, struct arena_mark mark)
 	}
 	arena->top->used = mark.used;
 	arena->total = mark.total;
-	ASAN_POISON_MEMORY_REGION(
-	    arena->top->bytes + mark.used, arena->top->capacity - mark.used);
+	ASAN_POISON_MEMORY_REGION(arena->top->bytes + mark.used, arena->top->capacity - mark.used);
 }

@@ -20,8 +20,7 @@ diags_new(struct arena *arena)
 	return diags;
 }
 
-static const char *
-formatted(struct arena *arena, const char *format, va_list arguments)
+static const char *formatted(struct arena *arena, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
 /* Control characters (C0, DEL, and C1 in UTF-8) of a file must not reach a terminal. */

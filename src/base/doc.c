@@ -52,26 +52,26 @@ static const struct word {
 	bool boolean;
 	double number;
 } words[] = {
-	{"", DOC_NULL, false, 0},
-	{"~", DOC_NULL, false, 0},
-	{"null", DOC_NULL, false, 0},
-	{"true", DOC_BOOL, true, 0},
-	{"false", DOC_BOOL, false, 0},
-	{".inf", DOC_NUMBER, false, INFINITY},
-	{".Inf", DOC_NUMBER, false, INFINITY},
-	{".INF", DOC_NUMBER, false, INFINITY},
-	{"+.inf", DOC_NUMBER, false, INFINITY},
-	{"+.Inf", DOC_NUMBER, false, INFINITY},
-	{"+.INF", DOC_NUMBER, false, INFINITY},
-	{"-.inf", DOC_NUMBER, false, -INFINITY},
-	{"-.Inf", DOC_NUMBER, false, -INFINITY},
-	{"-.INF", DOC_NUMBER, false, -INFINITY},
-	{".nan", DOC_NUMBER, false, NAN},
-	{".NaN", DOC_NUMBER, false, NAN},
-	{".NAN", DOC_NUMBER, false, NAN},
-	{"NaN", DOC_NUMBER, false, NAN},
-	{"Infinity", DOC_NUMBER, false, INFINITY},
-	{"-Infinity", DOC_NUMBER, false, -INFINITY},
+    {"", DOC_NULL, false, 0},
+    {"~", DOC_NULL, false, 0},
+    {"null", DOC_NULL, false, 0},
+    {"true", DOC_BOOL, true, 0},
+    {"false", DOC_BOOL, false, 0},
+    {".inf", DOC_NUMBER, false, INFINITY},
+    {".Inf", DOC_NUMBER, false, INFINITY},
+    {".INF", DOC_NUMBER, false, INFINITY},
+    {"+.inf", DOC_NUMBER, false, INFINITY},
+    {"+.Inf", DOC_NUMBER, false, INFINITY},
+    {"+.INF", DOC_NUMBER, false, INFINITY},
+    {"-.inf", DOC_NUMBER, false, -INFINITY},
+    {"-.Inf", DOC_NUMBER, false, -INFINITY},
+    {"-.INF", DOC_NUMBER, false, -INFINITY},
+    {".nan", DOC_NUMBER, false, NAN},
+    {".NaN", DOC_NUMBER, false, NAN},
+    {".NAN", DOC_NUMBER, false, NAN},
+    {"NaN", DOC_NUMBER, false, NAN},
+    {"Infinity", DOC_NUMBER, false, INFINITY},
+    {"-Infinity", DOC_NUMBER, false, -INFINITY},
 };
 
 static const struct word *
@@ -113,7 +113,7 @@ resolve_based(struct doc *node, const char *digits, int base)
 			return false;
 		number = number * base + digit;
 		fits = fits && units_mul_u64(integer, (uint64_t)base, &integer) &&
-		    units_add_u64(integer, (uint64_t)digit, &integer) && integer <= INT64_MAX;
+		       units_add_u64(integer, (uint64_t)digit, &integer) && integer <= INT64_MAX;
 	}
 	node->kind = DOC_NUMBER;
 	node->number = fits ? (double)integer : number;
@@ -189,10 +189,10 @@ compare_keys(const void *a, const void *b)
 
 	if (order == 0)
 		order = ((*x)->key_loc.line > (*y)->key_loc.line) -
-		    ((*x)->key_loc.line < (*y)->key_loc.line);
+			((*x)->key_loc.line < (*y)->key_loc.line);
 	if (order == 0)
 		order = ((*x)->key_loc.column > (*y)->key_loc.column) -
-		    ((*x)->key_loc.column < (*y)->key_loc.column);
+			((*x)->key_loc.column < (*y)->key_loc.column);
 	return order;
 }
 
@@ -234,7 +234,7 @@ doc_check_keys(struct doc_reader *reader, const struct doc *map)
 		arena_reset(reader->arena, mark);
 }
 
-/* The first byte that is not in blanks or comments; JSON comments may stand before the first brace. */
+/* The first byte that is not in blanks or comments; // and block comments may come before JSON. */
 static size_t
 first_token(const struct doc_reader *reader)
 {
@@ -253,8 +253,8 @@ first_token(const struct doc_reader *reader)
 }
 
 struct doc *
-doc_parse(struct arena *arena, struct diags *diags, const char *name, const char *text,
-    size_t length)
+doc_parse(
+    struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length)
 {
 	struct doc_reader reader = {.arena = arena, .diags = diags};
 	struct doc *root;
@@ -317,7 +317,7 @@ const char *
 doc_kind_name(enum doc_kind kind)
 {
 	static const char *const names[] = {
-		"null", "true or false", "a number", "a string", "a list", "a map"};
+	    "null", "true or false", "a number", "a string", "a list", "a map"};
 
 	return names[kind];
 }
@@ -333,8 +333,8 @@ doc_new_map(struct arena *arena, struct loc loc)
 }
 
 struct doc *
-doc_add_scalar(struct arena *arena, struct doc *map, const char *key, const char *text,
-    struct loc loc)
+doc_add_scalar(
+    struct arena *arena, struct doc *map, const char *key, const char *text, struct loc loc)
 {
 	struct doc *node = arena_alloc(arena, sizeof(*node));
 	struct doc *last = map->first;

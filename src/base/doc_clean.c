@@ -18,9 +18,9 @@
 enum extension { EXTENSION_COMMENT, EXTENSION_COMMA, EXTENSION_NUMBER, EXTENSIONS };
 
 static const char *const extension_names[EXTENSIONS] = {
-	"a comment is read over, JSON has none",
-	"a comma before a closing bracket is read over, JSON has none",
-	"NaN and Infinity are read as Python writes them, JSON has neither",
+    "a comment is read over, JSON has none",
+    "a comma before a closing bracket is read over, JSON has none",
+    "NaN and Infinity are read as Python writes them, JSON has neither",
 };
 
 enum { MAX_SHOWN = 24 };
@@ -34,9 +34,9 @@ struct cleaner {
 	size_t opened[DOC_MAX_DEPTH]; /* offsets of open brackets */
 	size_t depth;
 	size_t commas;
-	size_t last;                  /* offset of the last token */
-	bool any;                     /* there was a token */
-	bool after_key;               /* the last token was a member's name */
+	size_t last;	/* offset of the last token */
+	bool any;	/* there was a token */
+	bool after_key; /* the last token was a member's name */
 	bool noted[EXTENSIONS];
 };
 
@@ -201,8 +201,7 @@ clean_close(struct cleaner *c, char token)
 	if (token != wanted)
 		return diag_error(c->reader->diags, loc_at(c, c->at),
 		    "found '%c', expected '%c' for the '%c' in line %d", token, wanted,
-		    c->text[c->opened[c->depth - 1]],
-		    loc_at(c, c->opened[c->depth - 1]).line);
+		    c->text[c->opened[c->depth - 1]], loc_at(c, c->opened[c->depth - 1]).line);
 	if (last_is(c, ",")) {
 		note(c, EXTENSION_COMMA, c->last);
 		c->out[c->last] = ' ';
@@ -218,8 +217,8 @@ clean_comma(struct cleaner *c)
 	c->at++;
 	if (c->commas++ < DOC_MAX_NODES)
 		return 0;
-	return diag_error(c->reader->diags, loc_at(c, c->at), "'%s' has more than %d values, the limit",
-	    c->reader->name, DOC_MAX_NODES);
+	return diag_error(c->reader->diags, loc_at(c, c->at),
+	    "'%s' has more than %d values, the limit", c->reader->name, DOC_MAX_NODES);
 }
 
 static size_t

@@ -64,8 +64,7 @@ take_word(struct walk *walk)
 
 	while (!strchr(" \t\r\n,:{}[]\"/", walk->reader->text[walk->at]))
 		step(walk);
-	return arena_strndup(
-	    walk->reader->arena, walk->reader->text + start, walk->at - start);
+	return arena_strndup(walk->reader->arena, walk->reader->text + start, walk->at - start);
 }
 
 static struct doc *build(struct walk *walk, const cJSON *item);
@@ -136,6 +135,8 @@ build(struct walk *walk, const cJSON *item)
 	return node;
 }
 
+enum { MAX_SHOWN = 24 };
+
 /* cJSON says where it stopped; what it wanted follows from what stands before. */
 static void
 explain(struct doc_reader *reader, const char *clean, size_t at)
@@ -155,8 +156,10 @@ explain(struct doc_reader *reader, const char *clean, size_t at)
 	if (before > 0 && strchr("[,:", clean[before - 1]))
 		wanted = "a value";
 	length = strcspn(reader->text + at, " \t\r\n,:{}[]\"/");
-	diag_error(reader->diags, doc_loc_at(reader, at), "found '%.*s', expected %s",
-	    length == 0 ? 1 : length < 24 ? (int)length : 24, reader->text + at, wanted);
+	if (length == 0 || length > MAX_SHOWN)
+		length = length == 0 ? 1 : MAX_SHOWN;
+	diag_error(reader->diags, doc_loc_at(reader, at), "found '%.*s', expected %s", (int)length,
+	    reader->text + at, wanted);
 }
 
 struct doc *

@@ -34,19 +34,19 @@ doc_loc_at(const struct doc_reader *reader, size_t offset)
 
 /* RFC 3629's table: what the second byte may be, by first byte. */
 static const struct lead {
-	unsigned char first, last;   /* first byte */
-	unsigned char low, high;     /* second byte */
+	unsigned char first, last; /* first byte */
+	unsigned char low, high;   /* second byte */
 	unsigned char length;
 } leads[] = {
-	{0x01, 0x7f, 0, 0, 1},
-	{0xc2, 0xdf, 0x80, 0xbf, 2},
-	{0xe0, 0xe0, 0xa0, 0xbf, 3},
-	{0xe1, 0xec, 0x80, 0xbf, 3},
-	{0xed, 0xed, 0x80, 0x9f, 3},
-	{0xee, 0xef, 0x80, 0xbf, 3},
-	{0xf0, 0xf0, 0x90, 0xbf, 4},
-	{0xf1, 0xf3, 0x80, 0xbf, 4},
-	{0xf4, 0xf4, 0x80, 0x8f, 4},
+    {0x01, 0x7f, 0, 0, 1},
+    {0xc2, 0xdf, 0x80, 0xbf, 2},
+    {0xe0, 0xe0, 0xa0, 0xbf, 3},
+    {0xe1, 0xec, 0x80, 0xbf, 3},
+    {0xed, 0xed, 0x80, 0x9f, 3},
+    {0xee, 0xef, 0x80, 0xbf, 3},
+    {0xf0, 0xf0, 0x90, 0xbf, 4},
+    {0xf1, 0xf3, 0x80, 0xbf, 4},
+    {0xf4, 0xf4, 0x80, 0x8f, 4},
 };
 
 /* Bytes of the UTF-8 sequence at `byte`, 0 when it is none. */
@@ -74,8 +74,8 @@ static int
 report_byte(struct doc_reader *reader, size_t offset)
 {
 	unsigned char byte = (unsigned char)reader->text[offset];
-	bool utf16 = reader->length >= 2 && (!memcmp(reader->text, "\xff\xfe", 2) ||
-	                                        !memcmp(reader->text, "\xfe\xff", 2));
+	bool utf16 = reader->length >= 2 &&
+		     (!memcmp(reader->text, "\xff\xfe", 2) || !memcmp(reader->text, "\xfe\xff", 2));
 
 	if (byte == 0)
 		diag_error(reader->diags, doc_loc_at(reader, offset),
@@ -96,8 +96,8 @@ doc_check_text(struct doc_reader *reader)
 		reader->length -= 3;
 	}
 	for (size_t at = 0; at < reader->length;) {
-		size_t taken = sequence_length(
-		    (const unsigned char *)reader->text + at, reader->length - at);
+		size_t taken =
+		    sequence_length((const unsigned char *)reader->text + at, reader->length - at);
 
 		if (taken == 0)
 			return report_byte(reader, at);
@@ -130,8 +130,8 @@ read_all(struct arena *arena, struct diags *diags, int fd, const char *path, siz
 			return cannot_read(diags, path, "read");
 		used += (size_t)got;
 		if (used > DOC_MAX_BYTES) {
-			diag_error(diags, (struct loc){0},
-			    "'%s' has more than %d bytes, the limit", path, DOC_MAX_BYTES);
+			diag_error(diags, (struct loc){0}, "'%s' has more than %d bytes, the limit",
+			    path, DOC_MAX_BYTES);
 			return NULL;
 		}
 		if (got == 0)

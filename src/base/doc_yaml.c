@@ -9,6 +9,7 @@
  */
 #include "base/doc_private.h"
 
+#include <assert.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -92,8 +93,8 @@ add_anchor(struct builder *b, const yaml_char_t *name, struct doc *node)
 	for (i = 0; i < b->n_anchors && strcmp(b->anchors[i].name, text) != 0; i++)
 		;
 	if (i == MAX_ANCHORS)
-		return diag_error(b->reader->diags, node->loc, "more than %d anchors, the limit",
-		    MAX_ANCHORS);
+		return diag_error(
+		    b->reader->diags, node->loc, "more than %d anchors, the limit", MAX_ANCHORS);
 	if (i == b->n_anchors)
 		b->anchors[b->n_anchors++].name = arena_strdup(b->reader->arena, text);
 	b->anchors[i].node = node;
@@ -114,7 +115,7 @@ static bool
 wants_key(const struct builder *b)
 {
 	return b->depth > 0 && b->stack[b->depth - 1].node->kind == DOC_MAP &&
-	    !b->stack[b->depth - 1].key;
+	       !b->stack[b->depth - 1].key;
 }
 
 /* Puts a value where it belongs: root, item, or member under the key that was read. */
@@ -149,13 +150,13 @@ static const struct tag {
 	enum doc_kind kind;
 	bool integer;
 } tags[] = {
-	{YAML_NULL_TAG, DOC_NULL, false},
-	{YAML_BOOL_TAG, DOC_BOOL, false},
-	{YAML_INT_TAG, DOC_NUMBER, true},
-	{YAML_FLOAT_TAG, DOC_NUMBER, false},
-	{YAML_STR_TAG, DOC_STRING, false},
-	{YAML_SEQ_TAG, DOC_LIST, false},
-	{YAML_MAP_TAG, DOC_MAP, false},
+    {YAML_NULL_TAG, DOC_NULL, false},
+    {YAML_BOOL_TAG, DOC_BOOL, false},
+    {YAML_INT_TAG, DOC_NUMBER, true},
+    {YAML_FLOAT_TAG, DOC_NUMBER, false},
+    {YAML_STR_TAG, DOC_STRING, false},
+    {YAML_SEQ_TAG, DOC_LIST, false},
+    {YAML_MAP_TAG, DOC_MAP, false},
 };
 
 static const struct tag *
@@ -179,16 +180,18 @@ check_tag(struct builder *b, struct doc *node, const yaml_char_t *name)
 		return 0;
 	tag = find_tag(text);
 	if (!tag)
-		return diag_error(b->reader->diags, node->loc,
-		    "tag '%s' is not one of YAML's core schema", text);
+		return diag_error(
+		    b->reader->diags, node->loc, "tag '%s' is not one of YAML's core schema", text);
 	if (tag->kind == DOC_STRING && node->kind < DOC_LIST) {
-		*node = (struct doc){.kind = DOC_STRING, .loc = node->loc, .text = node->text,
+		*node = (struct doc){.kind = DOC_STRING,
+		    .loc = node->loc,
+		    .text = node->text,
 		    .quoted = node->quoted};
 		return 0;
 	}
 	if (node->kind != tag->kind || (tag->integer && !node->is_integer))
-		return diag_error(b->reader->diags, node->loc, "tag '%s' on %s", text,
-		    doc_kind_name(node->kind));
+		return diag_error(
+		    b->reader->diags, node->loc, "tag '%s' on %s", text, doc_kind_name(node->kind));
 	return 0;
 }
 
@@ -228,7 +231,8 @@ on_scalar(struct builder *b, const yaml_event_t *event)
 	}
 	if (!node->quoted && strcmp(node->text, "<<") == 0) {
 		diag_error(b->reader->diags, node->loc, "merge key '<<' is not read");
-		diag_last_hint(b->reader->diags, "write the members out, YAML 1.2 has no merge keys");
+		diag_last_hint(
+		    b->reader->diags, "write the members out, YAML 1.2 has no merge keys");
 		return -1;
 	}
 	return set_key(b, node->text, node->loc);
@@ -244,8 +248,8 @@ copy_tree(struct builder *b, const struct doc *node, size_t depth)
 	if (!copy)
 		return NULL;
 	if (node->first && depth >= DOC_MAX_DEPTH) {
-		diag_error(b->reader->diags, node->loc, "aliases nest deeper than %d levels, the limit",
-		    DOC_MAX_DEPTH);
+		diag_error(b->reader->diags, node->loc,
+		    "aliases nest deeper than %d levels, the limit", DOC_MAX_DEPTH);
 		return NULL;
 	}
 	*copy = *node;
@@ -280,9 +284,11 @@ on_alias(struct builder *b, const yaml_event_t *event)
 	struct doc *node = find_anchor(b, name);
 
 	if (!node)
-		return diag_error(b->reader->diags, loc, "alias '*%s' has no anchor before it", name);
+		return diag_error(
+		    b->reader->diags, loc, "alias '*%s' has no anchor before it", name);
 	if (is_open(b, node))
-		return diag_error(b->reader->diags, loc, "alias '*%s' lies inside its own anchor", name);
+		return diag_error(
+		    b->reader->diags, loc, "alias '*%s' lies inside its own anchor", name);
 	if (wants_key(b)) {
 		if (node->kind >= DOC_LIST)
 			return diag_error(b->reader->diags, loc, "key is %s, allowed is a string",
@@ -304,8 +310,8 @@ open_container(struct builder *b, const yaml_event_t *event, enum doc_kind kind,
 	struct doc *node;
 
 	if (wants_key(b))
-		return diag_error(b->reader->diags, loc, "key is %s, allowed is a string",
-		    doc_kind_name(kind));
+		return diag_error(
+		    b->reader->diags, loc, "key is %s, allowed is a string", doc_kind_name(kind));
 	if (b->depth == DOC_MAX_DEPTH)
 		return diag_error(b->reader->diags, loc, "nested deeper than %d levels, the limit",
 		    DOC_MAX_DEPTH);
@@ -320,8 +326,10 @@ open_container(struct builder *b, const yaml_event_t *event, enum doc_kind kind,
 static int
 close_container(struct builder *b)
 {
-	const struct doc *node = b->stack[--b->depth].node;
+	const struct doc *node;
 
+	assert(b->depth > 0); /* libyaml pairs its events */
+	node = b->stack[--b->depth].node;
 	if (node->kind == DOC_MAP)
 		doc_check_keys(b->reader, node);
 	return 0;
@@ -448,8 +456,7 @@ doc_yaml_parse(struct doc_reader *reader)
 		return NULL;
 	}
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(
-	    &parser, (const unsigned char *)reader->text, reader->length);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)reader->text, reader->length);
 	status = read_events(&b, &parser);
 	yaml_parser_delete(&parser);
 	if (status != 0)

@@ -22,8 +22,8 @@ enum { MAX_SHOWN = 60, MAX_UNKNOWN = 20 };
 static const char *
 subject(const struct field *field, const struct doc *value)
 {
-	bool is_option = value->loc.line == 0 && value->loc.file &&
-	    strncmp(value->loc.file, "--", 2) == 0;
+	bool is_option =
+	    value->loc.line == 0 && value->loc.file && strncmp(value->loc.file, "--", 2) == 0;
 
 	return is_option ? value->loc.file : field->name;
 }
@@ -78,8 +78,8 @@ range_text(struct arena *arena, const struct field *field, const char *what)
 		return what;
 	if (field->max >= 0x1p62)
 		return arena_printf(arena, "%s, %s or more", what, limit_text(arena, field->min));
-	return arena_printf(arena, "%s to %s", limit_text(arena, field->min),
-	    limit_text(arena, field->max));
+	return arena_printf(
+	    arena, "%s to %s", limit_text(arena, field->min), limit_text(arena, field->max));
 }
 
 static int
@@ -92,8 +92,8 @@ check_range(const struct field *field, double number, const struct doc *value,
 }
 
 static int
-read_flag(const struct field *field, void *member, const struct doc *value,
-    struct field_context *context)
+read_flag(
+    const struct field *field, void *member, const struct doc *value, struct field_context *context)
 {
 	if (value->kind != DOC_BOOL)
 		return refuse(field, value, context, "true or false");
@@ -102,8 +102,8 @@ read_flag(const struct field *field, void *member, const struct doc *value,
 }
 
 static int
-read_int(const struct field *field, void *member, const struct doc *value,
-    struct field_context *context)
+read_int(
+    const struct field *field, void *member, const struct doc *value, struct field_context *context)
 {
 	static const char what[] = "an integer";
 
@@ -121,14 +121,13 @@ read_int(const struct field *field, void *member, const struct doc *value,
 }
 
 static int
-read_number(const struct field *field, void *member, const struct doc *value,
-    struct field_context *context)
+read_number(
+    const struct field *field, void *member, const struct doc *value, struct field_context *context)
 {
 	static const char what[] = "a number";
 
 	if (value->kind != DOC_NUMBER || !isfinite(value->number))
-		return refuse(
-		    field, value, context, range_text(context->arena, field, what));
+		return refuse(field, value, context, range_text(context->arena, field, what));
 	if (check_range(field, value->number, value, context, what) != 0)
 		return -1;
 	*(double *)member = value->number;
@@ -142,8 +141,8 @@ is_scalar(const struct doc *value)
 }
 
 static int
-read_bytes(const struct field *field, void *member, const struct doc *value,
-    struct field_context *context)
+read_bytes(
+    const struct field *field, void *member, const struct doc *value, struct field_context *context)
 {
 	if (!is_scalar(value) || !units_parse_bytes(value->text, member))
 		return refuse(field, value, context, "a size such as 70GiB, 80GB or 1024 (bytes)");
@@ -151,17 +150,18 @@ read_bytes(const struct field *field, void *member, const struct doc *value,
 }
 
 static int
-read_seconds(const struct field *field, void *member, const struct doc *value,
-    struct field_context *context)
+read_seconds(
+    const struct field *field, void *member, const struct doc *value, struct field_context *context)
 {
 	if (!is_scalar(value) || !units_parse_seconds(value->text, member))
-		return refuse(field, value, context, "a time such as 18.2s, 250ms, 3us, 2min or 1h");
+		return refuse(
+		    field, value, context, "a time such as 18.2s, 250ms, 3us, 2min or 1h");
 	return 0;
 }
 
 static int
-read_text(const struct field *field, void *member, const struct doc *value,
-    struct field_context *context)
+read_text(
+    const struct field *field, void *member, const struct doc *value, struct field_context *context)
 {
 	if (!is_scalar(value))
 		return refuse(field, value, context, "a string");
@@ -180,8 +180,8 @@ choices_text(struct arena *arena, const char *const *choices)
 }
 
 static int
-read_choice(const struct field *field, void *member, const struct doc *value,
-    struct field_context *context)
+read_choice(
+    const struct field *field, void *member, const struct doc *value, struct field_context *context)
 {
 	const char *near;
 
@@ -199,18 +199,18 @@ read_choice(const struct field *field, void *member, const struct doc *value,
 }
 
 static field_read_fn *const readers[] = {
-	[FIELD_FLAG] = read_flag,
-	[FIELD_INT] = read_int,
-	[FIELD_NUMBER] = read_number,
-	[FIELD_BYTES] = read_bytes,
-	[FIELD_SECONDS] = read_seconds,
-	[FIELD_TEXT] = read_text,
-	[FIELD_CHOICE] = read_choice,
+    [FIELD_FLAG] = read_flag,
+    [FIELD_INT] = read_int,
+    [FIELD_NUMBER] = read_number,
+    [FIELD_BYTES] = read_bytes,
+    [FIELD_SECONDS] = read_seconds,
+    [FIELD_TEXT] = read_text,
+    [FIELD_CHOICE] = read_choice,
 };
 
 int
-field_read(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+field_read(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	if (field->kind == FIELD_CUSTOM)
 		return field->read(field, object, value, context);
@@ -301,6 +301,7 @@ fields_read(const struct field *fields, void *object, const struct doc *map,
 		}
 	}
 	if (unknown > MAX_UNKNOWN)
-		diag_error(context->diags, map->loc, "%zu more unknown keys", unknown - MAX_UNKNOWN);
+		diag_error(
+		    context->diags, map->loc, "%zu more unknown keys", unknown - MAX_UNKNOWN);
 	return unknown > 0 ? -1 : status;
 }

@@ -24,7 +24,7 @@ jsonw_new(struct arena *arena)
 	return w;
 }
 
-/* Bytes of the UTF-8 sequence at `text`, 0 when it is broken. Overlong forms pass: no reader minds. */
+/* Bytes of the UTF-8 sequence at `text`, 0 when it is broken. Overlong forms pass. */
 static size_t
 sequence_length(const unsigned char *text)
 {

@@ -112,8 +112,8 @@ set_option(struct parser *p, struct found found, const char *option, const char 
 	if (before && strcmp(before, text) == 0)
 		return 0;
 	if (before)
-		return diag_error(p->context->diags, loc, "'%s' is given twice: '%s' and '%s'", option,
-		    before, text);
+		return diag_error(p->context->diags, loc, "'%s' is given twice: '%s' and '%s'",
+		    option, before, text);
 	p->given[found.index] = text;
 	return field_read(found.field, found.object,
 	    doc_add_scalar(p->context->arena, map, found.field->name, text, loc), p->context);
@@ -147,8 +147,8 @@ parse_option(struct parser *p)
 
 	if (!find_option(p, option + 2, length - 2, &found)) {
 		negated = strncmp(option, "--no-", 5) == 0 &&
-		    find_option(p, option + 5, length - 5, &found) &&
-		    found.field->kind == FIELD_FLAG;
+			  find_option(p, option + 5, length - 5, &found) &&
+			  found.field->kind == FIELD_FLAG;
 		if (!negated)
 			return report_unknown(p, option);
 	}
@@ -185,8 +185,7 @@ options_parse(const struct field_set *sets, int argc, char **argv, struct argume
 	int status = 0;
 
 	p.given = arena_array(context->arena, count_rows(sets), sizeof(const char *));
-	arguments->positional =
-	    arena_array(context->arena, (size_t)argc + 1, sizeof(const char *));
+	arguments->positional = arena_array(context->arena, (size_t)argc + 1, sizeof(const char *));
 	arguments->count = 0;
 	for (; p.at < argc; p.at++) {
 		if (!options_ended && strcmp(argv[p.at], "--") == 0)

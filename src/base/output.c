@@ -94,16 +94,17 @@ fill(int fd, mode_t mode, const char *text, size_t length)
 	return close_after(fd, status);
 }
 
-/* Makes the rename last: the folder's entry is data too. Some file systems cannot, which is no error. */
+/* Makes the rename last: the folder's entry is data too. A file system that cannot is no error. */
 static void
 sync_folder(struct arena *arena, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	const char *folder = !slash ? "."
-	    : slash == path         ? "/"
-	                            : arena_strndup(arena, path, (size_t)(slash - path));
-	int fd = open(folder, O_RDONLY | O_CLOEXEC);
+	const char *folder = ".";
+	int fd;
 
+	if (slash) /* the folder of "/x" is "/" */
+		folder = arena_strndup(arena, path, slash == path ? 1 : (size_t)(slash - path));
+	fd = open(folder, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	fsync(fd);

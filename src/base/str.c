@@ -37,8 +37,7 @@ reserve(struct str *str, size_t more)
 	if (more > SIZE_MAX / 4 || capacity > SIZE_MAX / 4)
 		capacity = SIZE_MAX;
 	else
-		capacity = capacity * 2 > str->length + more + 1 ? capacity * 2
-		                                                 : (str->length + more + 1) * 2;
+		capacity = (capacity > str->length + more ? capacity : str->length + more + 1) * 2;
 	str->text = arena_grow(str->arena, str->text, str->length + 1, capacity);
 	str->capacity = capacity;
 }
@@ -103,21 +102,21 @@ str_addv(struct str *str, const char *format, va_list arguments)
 	va_end(again);
 }
 
-/* Blocks that terminals draw two columns wide (Unicode's East Asian Width W and F, the large ones). */
+/* What terminals draw two columns wide (Unicode's East Asian Width W and F, the large blocks). */
 static const struct wide_range {
 	uint32_t first, last;
 } wide_ranges[] = {
-	{0x1100, 0x115f},
-	{0x2e80, 0x303e},
-	{0x3041, 0xa4cf},
-	{0xac00, 0xd7a3},
-	{0xf900, 0xfaff},
-	{0xfe30, 0xfe6f},
-	{0xff00, 0xff60},
-	{0xffe0, 0xffe6},
-	{0x1f300, 0x1f64f},
-	{0x1f900, 0x1f9ff},
-	{0x20000, 0x3fffd},
+    {0x1100, 0x115f},
+    {0x2e80, 0x303e},
+    {0x3041, 0xa4cf},
+    {0xac00, 0xd7a3},
+    {0xf900, 0xfaff},
+    {0xfe30, 0xfe6f},
+    {0xff00, 0xff60},
+    {0xffe0, 0xffe6},
+    {0x1f300, 0x1f64f},
+    {0x1f900, 0x1f9ff},
+    {0x20000, 0x3fffd},
 };
 
 static size_t
@@ -169,8 +168,7 @@ least(size_t a, size_t b)
 
 /* One cell of the distance matrix from the two rows above it. */
 static size_t
-distance_cell(const char *a, const char *b, size_t i, size_t j,
-    size_t row[3][LONGEST_WORD + 1])
+distance_cell(const char *a, const char *b, size_t i, size_t j, size_t row[3][LONGEST_WORD + 1])
 {
 	bool same = folded(a[i - 1]) == folded(b[j - 1]);
 	size_t best = row[1][j - 1] + (same ? 0 : 1);

@@ -55,8 +55,8 @@ table_column(struct table *table, size_t column, const char *head, enum table_al
 void
 table_row(struct table *table)
 {
-	struct row *row = arena_alloc(
-	    table->arena, sizeof(*row) + table->n_columns * sizeof(row->cells[0]));
+	struct row *row =
+	    arena_alloc(table->arena, sizeof(*row) + table->n_columns * sizeof(row->cells[0]));
 
 	if (table->last)
 		table->last->next = row;

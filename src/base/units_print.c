@@ -17,45 +17,45 @@
 struct step {
 	const char *unit; /* with the blank before it */
 	double factor;
-	int digits;       /* after the point */
+	int digits;	  /* after the point */
 	int small_digits; /* after the point below 10 */
 };
 
 static const struct step second_steps[] = {
-	{" us", 1e-6, 0, 1},
-	{" ms", 1e-3, 1, 1},
-	{" s", 1, 1, 1},
-	{NULL, 0, 0, 0},
+    {" us", 1e-6, 0, 1},
+    {" ms", 1e-3, 1, 1},
+    {" s", 1, 1, 1},
+    {NULL, 0, 0, 0},
 };
 
 static const struct step count_steps[] = {
-	{"", 1, 0, 0},
-	{" K", 1e3, 1, 1},
-	{" M", 1e6, 1, 1},
-	{" B", 1e9, 1, 1},
-	{" T", 1e12, 1, 1},
-	{NULL, 0, 0, 0},
+    {"", 1, 0, 0},
+    {" K", 1e3, 1, 1},
+    {" M", 1e6, 1, 1},
+    {" B", 1e9, 1, 1},
+    {" T", 1e12, 1, 1},
+    {NULL, 0, 0, 0},
 };
 
 static const struct step flop_steps[] = {
-	{" FLOP", 1, 0, 0},
-	{" kFLOP", 1e3, 1, 2},
-	{" MFLOP", 1e6, 1, 2},
-	{" GFLOP", 1e9, 1, 2},
-	{" TFLOP", 1e12, 1, 2},
-	{" PFLOP", 1e15, 1, 2},
-	{" EFLOP", 1e18, 1, 2},
-	{" ZFLOP", 1e21, 1, 2},
-	{NULL, 0, 0, 0},
+    {" FLOP", 1, 0, 0},
+    {" kFLOP", 1e3, 1, 2},
+    {" MFLOP", 1e6, 1, 2},
+    {" GFLOP", 1e9, 1, 2},
+    {" TFLOP", 1e12, 1, 2},
+    {" PFLOP", 1e15, 1, 2},
+    {" EFLOP", 1e18, 1, 2},
+    {" ZFLOP", 1e21, 1, 2},
+    {NULL, 0, 0, 0},
 };
 
 static const struct step rate_steps[] = {
-	{" B/s", 1, 0, 0},
-	{" kB/s", 1e3, 1, 2},
-	{" MB/s", 1e6, 1, 2},
-	{" GB/s", 1e9, 1, 2},
-	{" TB/s", 1e12, 1, 2},
-	{NULL, 0, 0, 0},
+    {" B/s", 1, 0, 0},
+    {" kB/s", 1e3, 1, 2},
+    {" MB/s", 1e6, 1, 2},
+    {" GB/s", 1e9, 1, 2},
+    {" TB/s", 1e12, 1, 2},
+    {NULL, 0, 0, 0},
 };
 
 static double

@@ -44,7 +44,8 @@ check_tree(const struct doc *node, int lines)
 	size_t count = 0;
 	int height = 0;
 
-	check(node->loc.file && node->loc.line >= 1 && node->loc.line <= lines && node->loc.column >= 1);
+	check(node->loc.file && node->loc.line >= 1 && node->loc.line <= lines &&
+	      node->loc.column >= 1);
 	if (node->kind < DOC_LIST) {
 		check_scalar(node);
 		return 0;
@@ -132,15 +133,17 @@ struct settings {
 
 static const char *const choices[] = {"one", "two", NULL};
 
+#define OFFSET(member) .offset = offsetof(struct settings, member)
+
 static const struct field rows[] = {
-	{"a", NULL, "", FIELD_FLAG, offsetof(struct settings, flag), 0, 0, NULL, NULL, false},
-	{"b", "N", "", FIELD_INT, offsetof(struct settings, integer), 1, 10, NULL, NULL, false},
-	{"c", "F", "", FIELD_NUMBER, offsetof(struct settings, number), 0, 1, NULL, NULL, false},
-	{"d", "SIZE", "", FIELD_BYTES, offsetof(struct settings, bytes), 0, 0, NULL, NULL, false},
-	{"e", "TIME", "", FIELD_SECONDS, offsetof(struct settings, seconds), 0, 0, NULL, NULL, false},
-	{"name", "X", "", FIELD_TEXT, offsetof(struct settings, text), 0, 0, NULL, NULL, false},
-	{"x", "X", "", FIELD_CHOICE, offsetof(struct settings, choice), 0, 0, choices, NULL, false},
-	{NULL, NULL, NULL, FIELD_FLAG, 0, 0, 0, NULL, NULL, false},
+    {.name = "a", .kind = FIELD_FLAG, OFFSET(flag)},
+    {.name = "b", .kind = FIELD_INT, OFFSET(integer), .min = 1, .max = 10},
+    {.name = "c", .kind = FIELD_NUMBER, OFFSET(number), .min = 0, .max = 1},
+    {.name = "d", .kind = FIELD_BYTES, OFFSET(bytes)},
+    {.name = "e", .kind = FIELD_SECONDS, OFFSET(seconds)},
+    {.name = "name", .kind = FIELD_TEXT, OFFSET(text)},
+    {.name = "x", .kind = FIELD_CHOICE, OFFSET(choice), .choices = choices},
+    {.name = NULL},
 };
 
 static void
@@ -184,12 +187,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check((root == NULL) == (diags->errors > 0));
 	if (root) {
 		/* the root of a tree that is written may be a scalar, but is then read as YAML */
-		if (check_tree(root, count_lines(data, size)) < JSONW_MAX_DEPTH && root->kind >= DOC_LIST)
+		if (check_tree(root, count_lines(data, size)) < JSONW_MAX_DEPTH &&
+		    root->kind >= DOC_LIST)
 			check_round_trip(arena, root);
 		check_fields(arena, diags, root);
 	}
 	for (const struct diag *diag = diags->first; diag; diag = diag->next)
-		check(diag->message[0] != '\0' && strcspn(diag->message, "\n\r\x1b") == strlen(diag->message));
+		check(diag->message[0] != '\0' &&
+		      strcspn(diag->message, "\n\r\x1b") == strlen(diag->message));
 	arena_free(arena);
 	return 0;
 }

@@ -78,7 +78,8 @@ check_refused(const struct refused *row)
 	cr_assert_not_null(strstr(diags->last->message, row->message), "%s: '%s' is not in '%s'",
 	    row->text, row->message, diags->last->message);
 	cr_assert_str_eq(diags->last->loc.file, "file");
-	cr_assert_eq(diags->last->loc.line, row->line, "%s: line %d", row->text, diags->last->loc.line);
+	cr_assert_eq(
+	    diags->last->loc.line, row->line, "%s: line %d", row->text, diags->last->loc.line);
 	cr_assert_eq(diags->last->loc.column, row->column, "%s: column %d", row->text,
 	    diags->last->loc.column);
 }
@@ -94,8 +95,9 @@ assert_place(const struct doc *doc, int line, int column)
 
 Test(doc, json_values_and_places)
 {
-	const struct doc *doc = parse_good("{\"a\": [1, -2.5e3,\n  \"x\"],\n\"b\": {\"c\": true, \"d\": null},"
-					   "\r\n \"e\": false}\n");
+	const struct doc *doc =
+	    parse_good("{\"a\": [1, -2.5e3,\n  \"x\"],\n\"b\": {\"c\": true, \"d\": null},"
+		       "\r\n \"e\": false}\n");
 	const struct doc *a = doc_get(doc, "a");
 	const struct doc *b = doc_get(doc, "b");
 
@@ -125,9 +127,10 @@ Test(doc, json_values_and_places)
 
 Test(doc, yaml_values_and_places)
 {
-	const struct doc *doc = parse_good("# a comment\nname: my-h100\nnodes: 16   # sixteen\nlinks:\n"
-					   "  scale_up: {domain_gpus: 8, GBps: 450.5}\nlist:\n- 1\n- [a, 'b']\n"
-					   "text: |\n  two\n  lines\n");
+	const struct doc *doc =
+	    parse_good("# a comment\nname: my-h100\nnodes: 16   # sixteen\nlinks:\n"
+		       "  scale_up: {domain_gpus: 8, GBps: 450.5}\nlist:\n- 1\n- [a, 'b']\n"
+		       "text: |\n  two\n  lines\n");
 	const struct doc *up = doc_get(doc_get(doc, "links"), "scale_up");
 
 	cr_assert_eq(doc->count, 5);
@@ -152,51 +155,51 @@ struct plain {
 };
 
 static const struct plain plains[] = {
-	{"~", DOC_NULL, 0, 0, false},
-	{"null", DOC_NULL, 0, 0, false},
-	{"true", DOC_BOOL, 0, 0, false},
-	{"false", DOC_BOOL, 0, 0, false},
-	{"yes", DOC_STRING, 0, 0, false},
-	{"no", DOC_STRING, 0, 0, false},
-	{"on", DOC_STRING, 0, 0, false},
-	{"off", DOC_STRING, 0, 0, false},
-	{"True", DOC_STRING, 0, 0, false},
-	{"None", DOC_STRING, 0, 0, false},
-	{"0", DOC_NUMBER, 0, 0, true},
-	{"-0", DOC_NUMBER, 0, 0, true},
-	{"+12", DOC_NUMBER, 12, 12, true},
-	{"-7", DOC_NUMBER, -7, -7, true},
-	{"010", DOC_NUMBER, 10, 10, true},
-	{"0o17", DOC_NUMBER, 15, 15, true},
-	{"0o8", DOC_STRING, 0, 0, false},
-	{"0x1F", DOC_NUMBER, 31, 31, true},
-	{"0x", DOC_STRING, 0, 0, false},
-	{"0xg", DOC_STRING, 0, 0, false},
-	{"0x7fffffffffffffff", DOC_NUMBER, 0x1p63, INT64_MAX, true},
-	{"0x8000000000000000", DOC_NUMBER, 0x1p63, 0, false},
-	{"9223372036854775807", DOC_NUMBER, 0x1p63, INT64_MAX, true},
-	{"-9223372036854775808", DOC_NUMBER, -0x1p63, INT64_MIN, true},
-	{"9223372036854775808", DOC_NUMBER, 0x1p63, 0, false},
-	{"2.0", DOC_NUMBER, 2, 0, false},
-	{"1e3", DOC_NUMBER, 1000, 0, false},
-	{"1e-05", DOC_NUMBER, 1e-5, 0, false},
-	{".5", DOC_NUMBER, 0.5, 0, false},
-	{"5.", DOC_NUMBER, 5, 0, false},
-	{"1e400", DOC_NUMBER, INFINITY, 0, false},
-	{".inf", DOC_NUMBER, INFINITY, 0, false},
-	{"-.inf", DOC_NUMBER, -INFINITY, 0, false},
-	{"Infinity", DOC_NUMBER, INFINITY, 0, false},
-	{"-Infinity", DOC_NUMBER, -INFINITY, 0, false},
-	{"inf", DOC_STRING, 0, 0, false},
-	{"nan", DOC_STRING, 0, 0, false},
-	{"1e", DOC_STRING, 0, 0, false},
-	{"1e+", DOC_STRING, 0, 0, false},
-	{"1.2.3", DOC_STRING, 0, 0, false},
-	{"1_000", DOC_STRING, 0, 0, false},
-	{".", DOC_STRING, 0, 0, false},
-	{"+", DOC_STRING, 0, 0, false},
-	{"12:30", DOC_STRING, 0, 0, false},
-	{"70GiB", DOC_STRING, 0, 0, false},
+    {"~", DOC_NULL, 0, 0, false},
+    {"null", DOC_NULL, 0, 0, false},
+    {"true", DOC_BOOL, 0, 0, false},
+    {"false", DOC_BOOL, 0, 0, false},
+    {"yes", DOC_STRING, 0, 0, false},
+    {"no", DOC_STRING, 0, 0, false},
+    {"on", DOC_STRING, 0, 0, false},
+    {"off", DOC_STRING, 0, 0, false},
+    {"True", DOC_STRING, 0, 0, false},
+    {"None", DOC_STRING, 0, 0, false},
+    {"0", DOC_NUMBER, 0, 0, true},
+    {"-0", DOC_NUMBER, 0, 0, true},
+    {"+12", DOC_NUMBER, 12, 12, true},
+    {"-7", DOC_NUMBER, -7, -7, true},
+    {"010", DOC_NUMBER, 10, 10, true},
+    {"0o17", DOC_NUMBER, 15, 15, true},
+    {"0o8", DOC_STRING, 0, 0, false},
+    {"0x1F", DOC_NUMBER, 31, 31, true},
+    {"0x", DOC_STRING, 0, 0, false},
+    {"0xg", DOC_STRING, 0, 0, false},
+    {"0x7fffffffffffffff", DOC_NUMBER, 0x1p63, INT64_MAX, true},
+    {"0x8000000000000000", DOC_NUMBER, 0x1p63, 0, false},
+    {"9223372036854775807", DOC_NUMBER, 0x1p63, INT64_MAX, true},
+    {"-9223372036854775808", DOC_NUMBER, -0x1p63, INT64_MIN, true},
+    {"9223372036854775808", DOC_NUMBER, 0x1p63, 0, false},
+    {"2.0", DOC_NUMBER, 2, 0, false},
+    {"1e3", DOC_NUMBER, 1000, 0, false},
+    {"1e-05", DOC_NUMBER, 1e-5, 0, false},
+    {".5", DOC_NUMBER, 0.5, 0, false},
+    {"5.", DOC_NUMBER, 5, 0, false},
+    {"1e400", DOC_NUMBER, INFINITY, 0, false},
+    {".inf", DOC_NUMBER, INFINITY, 0, false},
+    {"-.inf", DOC_NUMBER, -INFINITY, 0, false},
+    {"Infinity", DOC_NUMBER, INFINITY, 0, false},
+    {"-Infinity", DOC_NUMBER, -INFINITY, 0, false},
+    {"inf", DOC_STRING, 0, 0, false},
+    {"nan", DOC_STRING, 0, 0, false},
+    {"1e", DOC_STRING, 0, 0, false},
+    {"1e+", DOC_STRING, 0, 0, false},
+    {"1.2.3", DOC_STRING, 0, 0, false},
+    {"1_000", DOC_STRING, 0, 0, false},
+    {".", DOC_STRING, 0, 0, false},
+    {"+", DOC_STRING, 0, 0, false},
+    {"12:30", DOC_STRING, 0, 0, false},
+    {"70GiB", DOC_STRING, 0, 0, false},
 };
 
 static void
@@ -237,7 +240,8 @@ Test(doc, an_empty_value_is_null)
 
 Test(doc, python_json_is_read_and_noted)
 {
-	const struct doc *doc = parse_good("{\"a\": NaN, \"b\": -Infinity, \"c\": [Infinity, NaN]}");
+	const struct doc *doc =
+	    parse_good("{\"a\": NaN, \"b\": -Infinity, \"c\": [Infinity, NaN]}");
 
 	cr_assert_eq(doc_get(doc, "a")->kind, DOC_NUMBER);
 	cr_assert(isnan(doc_get(doc, "a")->number));
@@ -250,8 +254,9 @@ Test(doc, python_json_is_read_and_noted)
 
 Test(doc, comments_and_trailing_commas_are_read_and_noted_once)
 {
-	const struct doc *doc = parse_good("// first\n{ /* , } */ \"a\": [1, 2, /* x */ ],\n"
-					   "\"b\": \"no // comment, \\\"/* here */\", // yes, }\n}\n// end");
+	const struct doc *doc =
+	    parse_good("// first\n{ /* , } */ \"a\": [1, 2, /* x */ ],\n"
+		       "\"b\": \"no // comment, \\\"/* here */\", // yes, }\n}\n// end");
 
 	cr_assert_eq(doc->count, 2);
 	assert_place(doc, 2, 1);
@@ -269,14 +274,14 @@ Test(doc, json_strings)
 	static const struct {
 		const char *json, *text;
 	} rows[] = {
-		{"\"\"", ""},
-		{"\"a\\/b\\\\c\\\"d\\b\\f\\n\\r\\t\"", "a/b\\c\"d\b\f\n\r\t"},
-		{"\"\\u00e9\\u20AC\"", "\xc3\xa9\xe2\x82\xac"},
-		{"\"\\ud83d\\ude00!\"", "\xf0\x9f\x98\x80!"},
-		{"\"\xf0\x9f\x98\x80\"", "\xf0\x9f\x98\x80"},
-		{"\"\xe2\x80\xa8\xc2\x85\x7f\"", "\xe2\x80\xa8\xc2\x85\x7f"},
-		{"\"# no: comment\"", "# no: comment"},
-		{"\"<<\"", "<<"},
+	    {"\"\"", ""},
+	    {"\"a\\/b\\\\c\\\"d\\b\\f\\n\\r\\t\"", "a/b\\c\"d\b\f\n\r\t"},
+	    {"\"\\u00e9\\u20AC\"", "\xc3\xa9\xe2\x82\xac"},
+	    {"\"\\ud83d\\ude00!\"", "\xf0\x9f\x98\x80!"},
+	    {"\"\xf0\x9f\x98\x80\"", "\xf0\x9f\x98\x80"},
+	    {"\"\xe2\x80\xa8\xc2\x85\x7f\"", "\xe2\x80\xa8\xc2\x85\x7f"},
+	    {"\"# no: comment\"", "# no: comment"},
+	    {"\"<<\"", "<<"},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
@@ -306,9 +311,10 @@ Test(doc, json_layouts_that_yaml_would_misread)
 
 Test(doc, long_json_numbers_are_read)
 {
-	const struct doc *doc = parse_good("[1000000000000000000000000000000000000000000000000000000000000"
-					   "000000000000000000000000000000, 0.1000000000000000055511151231257827"
-					   "0211815834045410156250000000000000]");
+	const struct doc *doc =
+	    parse_good("[1000000000000000000000000000000000000000000000000000000000000"
+		       "000000000000000000000000000000, 0.1000000000000000055511151231257827"
+		       "0211815834045410156250000000000000]");
 
 	cr_assert_eq(doc->first->number, 1e90);
 	cr_assert_not(doc->first->is_integer);
@@ -318,62 +324,65 @@ Test(doc, long_json_numbers_are_read)
 Test(doc, a_byte_order_mark_is_skipped)
 {
 	assert_place(parse_good("\xef\xbb\xbf{\"a\": 1}"), 1, 1);
-	assert_place(doc_get(parse_good("\xef\xbb\xbf" "a: 1"), "a"), 1, 4);
+	assert_place(doc_get(parse_good("\xef\xbb\xbf"
+					"a: 1"),
+			 "a"),
+	    1, 4);
 }
 
 static const struct refused bad_json[] = {
-	{"{\"a\": 1", 1, 8, "ends before the '{' in line 1"},
-	{"{\n\"a\": [1", 2, 8, "ends before the '[' in line 2"},
-	{"{\"a\": 1]", 1, 8, "found ']', expected '}' for the '{' in line 1"},
-	{"[1}", 1, 3, "found '}', expected ']'"},
-	{"[1 2]", 1, 4, "found '2', expected ',' or a closing bracket"},
-	{"[1, 2\n\n  x: 3]", 3, 3, "found 'x', expected a value"},
-	{"{\"a\" 1}", 1, 6, "found '1', expected ':'"},
-	{"{\"a\", \"b\": 1}", 1, 5, "found ',', expected ':'"},
-	{"{\"a\"}", 1, 5, "found '}', expected ':'"},
-	{"{\"a\": 1 \"b\": 2}", 1, 9, "found '\"', expected ',' or a closing bracket"},
-	{"{\"a\": : 1}", 1, 7, "found ':', expected a value"},
-	{"{\"a\":: 1}", 1, 6, "found ':', expected a value"},
-	{"{\"a\":}", 1, 6, "found '}', expected a value"},
-	{"{\"a\": 1 : 2}", 1, 9, "found ':', expected ',' or a closing bracket"},
-	{"{a: 1}", 1, 2, "found 'a', expected a name in double quotes"},
-	{"{\"a\": 1, b: 2}", 1, 10, "found 'b', expected a name in double quotes"},
-	{"{,}", 1, 2, "found ',', expected a name in double quotes"},
-	{"{1: 2}", 1, 2, "found '1', expected a name in double quotes"},
-	{"{'a': 2}", 1, 2, "expected a name in double quotes"},
-	{"{\"a\": 'b'}", 1, 7, "found ''b'', expected a value"},
-	{"{\"a\": True}", 1, 7, "found 'True', expected a value"},
-	{"{\"a\": nul}", 1, 7, "found 'nul', expected a value"},
-	{"{\"a\": truefalse}", 1, 7, "found 'truefalse', expected a value"},
-	{"[,]", 1, 2, "found ',', expected a value"},
-	{"[1,,]", 1, 4, "found ',', expected a value"},
-	{"[01]", 1, 2, "found '01', expected a number as JSON writes it"},
-	{"[1.]", 1, 2, "found '1.', expected a number"},
-	{"[.5]", 1, 2, "found '.5', expected a number"},
-	{"[+1]", 1, 2, "found '+1', expected a number"},
-	{"[-]", 1, 2, "found '-', expected a number"},
-	{"[1e]", 1, 2, "found '1e', expected a number"},
-	{"[0x10]", 1, 2, "found '0x10', expected a number"},
-	{"[1]]", 1, 4, "found ']', expected the end of the file"},
-	{"[1] [2]", 1, 5, "found '[', expected the end of the file"},
-	{"{}\n,", 2, 1, "found ',', expected the end of the file"},
-	{"[\"a]", 1, 2, "no closing quote"},
-	{"[\"a\nb\"]", 1, 2, "no closing quote"},
-	{"[\"a\\\nb\"]", 1, 2, "no closing quote"},
-	{"[\"a\tb\"]", 1, 4, "control character 0x09"},
-	{"[\"\xc3\xa9\\x\"]", 1, 4, "'\\x' does not start a character"},
-	{"[\"\\u12g4\"]", 1, 3, "four hexadecimal digits"},
-	{"[\"\\u0000\"]", 1, 3, "'\\u0000' is not allowed"},
-	{"[\"\\ud83d\"]", 1, 3, "'\\u'"},
-	{"[\"\\ude00\"]", 1, 3, "'\\u'"},
-	{"[\"\\ud83d\\u0041\"]", 1, 3, "'\\u'"},
-	{"[1 /* x]", 1, 4, "no closing '*/'"},
-	{"[1 / 2]", 1, 4, "found '/'"},
-	{"[\x01]", 1, 2, "found '\\x01'"},
-	{"[1,\f2]", 1, 4, "found '\\x0c2'"},
-	{"{\"a\": 1,\n \"b\": 2,\n \"a\": 3}", 3, 2, "key 'a' is already in line 1"},
-	{"{\"a\": 1, \"\\u0061\": 3}", 1, 10, "key 'a' is already in line 1"},
-	{"[1, 2, \xc3\xa9, 3]", 1, 8, "expected a value"},
+    {"{\"a\": 1", 1, 8, "ends before the '{' in line 1"},
+    {"{\n\"a\": [1", 2, 8, "ends before the '[' in line 2"},
+    {"{\"a\": 1]", 1, 8, "found ']', expected '}' for the '{' in line 1"},
+    {"[1}", 1, 3, "found '}', expected ']'"},
+    {"[1 2]", 1, 4, "found '2', expected ',' or a closing bracket"},
+    {"[1, 2\n\n  x: 3]", 3, 3, "found 'x', expected a value"},
+    {"{\"a\" 1}", 1, 6, "found '1', expected ':'"},
+    {"{\"a\", \"b\": 1}", 1, 5, "found ',', expected ':'"},
+    {"{\"a\"}", 1, 5, "found '}', expected ':'"},
+    {"{\"a\": 1 \"b\": 2}", 1, 9, "found '\"', expected ',' or a closing bracket"},
+    {"{\"a\": : 1}", 1, 7, "found ':', expected a value"},
+    {"{\"a\":: 1}", 1, 6, "found ':', expected a value"},
+    {"{\"a\":}", 1, 6, "found '}', expected a value"},
+    {"{\"a\": 1 : 2}", 1, 9, "found ':', expected ',' or a closing bracket"},
+    {"{a: 1}", 1, 2, "found 'a', expected a name in double quotes"},
+    {"{\"a\": 1, b: 2}", 1, 10, "found 'b', expected a name in double quotes"},
+    {"{,}", 1, 2, "found ',', expected a name in double quotes"},
+    {"{1: 2}", 1, 2, "found '1', expected a name in double quotes"},
+    {"{'a': 2}", 1, 2, "expected a name in double quotes"},
+    {"{\"a\": 'b'}", 1, 7, "found ''b'', expected a value"},
+    {"{\"a\": True}", 1, 7, "found 'True', expected a value"},
+    {"{\"a\": nul}", 1, 7, "found 'nul', expected a value"},
+    {"{\"a\": truefalse}", 1, 7, "found 'truefalse', expected a value"},
+    {"[,]", 1, 2, "found ',', expected a value"},
+    {"[1,,]", 1, 4, "found ',', expected a value"},
+    {"[01]", 1, 2, "found '01', expected a number as JSON writes it"},
+    {"[1.]", 1, 2, "found '1.', expected a number"},
+    {"[.5]", 1, 2, "found '.5', expected a number"},
+    {"[+1]", 1, 2, "found '+1', expected a number"},
+    {"[-]", 1, 2, "found '-', expected a number"},
+    {"[1e]", 1, 2, "found '1e', expected a number"},
+    {"[0x10]", 1, 2, "found '0x10', expected a number"},
+    {"[1]]", 1, 4, "found ']', expected the end of the file"},
+    {"[1] [2]", 1, 5, "found '[', expected the end of the file"},
+    {"{}\n,", 2, 1, "found ',', expected the end of the file"},
+    {"[\"a]", 1, 2, "no closing quote"},
+    {"[\"a\nb\"]", 1, 2, "no closing quote"},
+    {"[\"a\\\nb\"]", 1, 2, "no closing quote"},
+    {"[\"a\tb\"]", 1, 4, "control character 0x09"},
+    {"[\"\xc3\xa9\\x\"]", 1, 4, "'\\x' does not start a character"},
+    {"[\"\\u12g4\"]", 1, 3, "four hexadecimal digits"},
+    {"[\"\\u0000\"]", 1, 3, "'\\u0000' is not allowed"},
+    {"[\"\\ud83d\"]", 1, 3, "'\\u'"},
+    {"[\"\\ude00\"]", 1, 3, "'\\u'"},
+    {"[\"\\ud83d\\u0041\"]", 1, 3, "'\\u'"},
+    {"[1 /* x]", 1, 4, "no closing '*/'"},
+    {"[1 / 2]", 1, 4, "found '/'"},
+    {"[\x01]", 1, 2, "found '\\x01'"},
+    {"[1,\f2]", 1, 4, "found '\\x0c2'"},
+    {"{\"a\": 1,\n \"b\": 2,\n \"a\": 3}", 3, 2, "key 'a' is already in line 1"},
+    {"{\"a\": 1, \"\\u0061\": 3}", 1, 10, "key 'a' is already in line 1"},
+    {"[1, 2, \xc3\xa9, 3]", 1, 8, "expected a value"},
 };
 
 Test(doc, bad_json_is_refused_with_its_place)
@@ -383,32 +392,34 @@ Test(doc, bad_json_is_refused_with_its_place)
 }
 
 static const struct refused bad_yaml[] = {
-	{"a: 1\nb: [1, 2\n", 3, 1, "while parsing a flow sequence (line 2)"},
-	{"a: 1\n b: 2\n", 2, 3, "mapping values are not allowed"},
-	{"a: 1\n\tb: 2\n", 2, 1, "found a tab character"},
-	{"a: 'x\n", 2, 1, "unexpected end of stream"},
-	{"a: 1\nb: 2\na: 3\n", 3, 1, "key 'a' is already in line 1"},
-	{"b:\n  x: 1\n  'x': 2\n", 3, 3, "key 'x' is already in line 2"},
-	{"a: 1\n---\nb: 2\n", 2, 1, "a second YAML document"},
-	{"a: *nowhere\n", 1, 4, "alias '*nowhere' has no anchor"},
-	{"a: &x [1, *x]\n", 1, 11, "alias '*x' lies inside its own anchor"},
-	{"? [a, b]\n: 1\n", 1, 3, "key is a list, allowed is a string"},
-	{"? {a: b}\n: 1\n", 1, 3, "key is a map, allowed is a string"},
-	{"a: &x [1]\n*x : 2\n", 2, 1, "key is a list, allowed is a string"},
-	{"a: &x {b: 1}\nc:\n  <<: *x\n", 3, 3, "merge key '<<'"},
-	{"a: !!python/object:os.system x\n", 1, 4, "tag 'tag:yaml.org,2002:python/object:os.system'"},
-	{"a: !mine x\n", 1, 4, "tag '!mine'"},
-	{"a: !!int 1.5\n", 1, 4, "tag 'tag:yaml.org,2002:int' on a number"},
-	{"a: !!int abc\n", 1, 4, "tag 'tag:yaml.org,2002:int' on a string"},
-	{"a: !!bool yes\n", 1, 4, "tag 'tag:yaml.org,2002:bool' on a string"},
-	{"a: !!map [1]\n", 1, 4, "tag 'tag:yaml.org,2002:map' on a list"},
-	{"a: \"x\\0y\"\n", 1, 4, "NUL character"},
-	{"a: x\x7f" "y\n", 1, 5, "control characters are not allowed"},
-	{"", 1, 1, "is empty"},
-	{" \n\t \n", 1, 1, "is empty"},
-	{"# only a comment\n", 1, 1, "is empty"},
-	{"---\n", 1, 1, "is empty"},
-	{"// only a comment\n", 1, 1, "is empty"},
+    {"a: 1\nb: [1, 2\n", 3, 1, "while parsing a flow sequence (line 2)"},
+    {"a: 1\n b: 2\n", 2, 3, "mapping values are not allowed"},
+    {"a: 1\n\tb: 2\n", 2, 1, "found a tab character"},
+    {"a: 'x\n", 2, 1, "unexpected end of stream"},
+    {"a: 1\nb: 2\na: 3\n", 3, 1, "key 'a' is already in line 1"},
+    {"b:\n  x: 1\n  'x': 2\n", 3, 3, "key 'x' is already in line 2"},
+    {"a: 1\n---\nb: 2\n", 2, 1, "a second YAML document"},
+    {"a: *nowhere\n", 1, 4, "alias '*nowhere' has no anchor"},
+    {"a: &x [1, *x]\n", 1, 11, "alias '*x' lies inside its own anchor"},
+    {"? [a, b]\n: 1\n", 1, 3, "key is a list, allowed is a string"},
+    {"? {a: b}\n: 1\n", 1, 3, "key is a map, allowed is a string"},
+    {"a: &x [1]\n*x : 2\n", 2, 1, "key is a list, allowed is a string"},
+    {"a: &x {b: 1}\nc:\n  <<: *x\n", 3, 3, "merge key '<<'"},
+    {"a: !!python/object:os.system x\n", 1, 4, "tag 'tag:yaml.org,2002:python/object:os.system'"},
+    {"a: !mine x\n", 1, 4, "tag '!mine'"},
+    {"a: !!int 1.5\n", 1, 4, "tag 'tag:yaml.org,2002:int' on a number"},
+    {"a: !!int abc\n", 1, 4, "tag 'tag:yaml.org,2002:int' on a string"},
+    {"a: !!bool yes\n", 1, 4, "tag 'tag:yaml.org,2002:bool' on a string"},
+    {"a: !!map [1]\n", 1, 4, "tag 'tag:yaml.org,2002:map' on a list"},
+    {"a: \"x\\0y\"\n", 1, 4, "NUL character"},
+    {"a: x\x7f"
+     "y\n",
+	1, 5, "control characters are not allowed"},
+    {"", 1, 1, "is empty"},
+    {" \n\t \n", 1, 1, "is empty"},
+    {"# only a comment\n", 1, 1, "is empty"},
+    {"---\n", 1, 1, "is empty"},
+    {"// only a comment\n", 1, 1, "is empty"},
 };
 
 Test(doc, bad_yaml_is_refused_with_its_place)
@@ -450,16 +461,16 @@ struct bytes {
 Test(doc, text_that_is_not_utf8_is_refused)
 {
 	static const struct bytes rows[] = {
-		{"a: 1\n\0b", 7, "NUL byte", 2, 1},
-		{"a: \xff", 4, "found byte 0xff", 1, 4},
-		{"a: \xc0\xaf", 5, "found byte 0xc0", 1, 4},
-		{"a: \xe2\x82", 5, "found byte 0xe2", 1, 4},
-		{"a: \xed\xa0\x80", 6, "found byte 0xed", 1, 4},
-		{"a: \xf4\x90\x80\x80", 7, "found byte 0xf4", 1, 4},
-		{"a: \xf0\x80\x80\x80", 7, "found byte 0xf0", 1, 4},
-		{"\xc3\xa9\x80", 3, "found byte 0x80", 1, 2},
-		{"\xff\xfe{\0}\0", 6, "found byte 0xff", 1, 1},
-		{"a\r\xff", 3, "found byte 0xff", 2, 1},
+	    {"a: 1\n\0b", 7, "NUL byte", 2, 1},
+	    {"a: \xff", 4, "found byte 0xff", 1, 4},
+	    {"a: \xc0\xaf", 5, "found byte 0xc0", 1, 4},
+	    {"a: \xe2\x82", 5, "found byte 0xe2", 1, 4},
+	    {"a: \xed\xa0\x80", 6, "found byte 0xed", 1, 4},
+	    {"a: \xf4\x90\x80\x80", 7, "found byte 0xf4", 1, 4},
+	    {"a: \xf0\x80\x80\x80", 7, "found byte 0xf0", 1, 4},
+	    {"\xc3\xa9\x80", 3, "found byte 0x80", 1, 2},
+	    {"\xff\xfe{\0}\0", 6, "found byte 0xff", 1, 1},
+	    {"a\r\xff", 3, "found byte 0xff", 2, 1},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
@@ -529,8 +540,8 @@ Test(doc, aliases_that_multiply_hit_the_limit)
 
 	str_add(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
 	for (int i = 1; i < 10; i++)
-		str_addf(&text, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n", i, i,
-		    i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+		str_addf(&text, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n",
+		    i, i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
 	cr_assert_null(parse(text.text));
 	cr_assert_not_null(strstr(diags->last->message, "more than 2000000 values"));
 }
@@ -602,9 +613,10 @@ Test(doc, size_is_limited)
 
 Test(doc, tags_of_the_core_schema)
 {
-	const struct doc *doc = parse_good("a: !!str 5\nb: !!int \"7\"\nc: !!float 3\nd: ! 12\n"
-					   "e: !!null ''\nf: !!bool \"true\"\ng: !!seq [1]\nh: !!map {}\n"
-					   "i: !!str null\n");
+	const struct doc *doc =
+	    parse_good("a: !!str 5\nb: !!int \"7\"\nc: !!float 3\nd: ! 12\n"
+		       "e: !!null ''\nf: !!bool \"true\"\ng: !!seq [1]\nh: !!map {}\n"
+		       "i: !!str null\n");
 
 	cr_assert_eq(doc_get(doc, "a")->kind, DOC_STRING);
 	cr_assert_str_eq(doc_get(doc, "a")->text, "5");
@@ -674,7 +686,8 @@ Test(doc, files_that_cannot_be_read_are_named)
 	cr_assert_null(doc_read_file(arena, diags, "/", &length));
 	cr_assert_not_null(strstr(diags->last->message, "cannot read '/'"));
 	cr_assert_null(doc_read_file(arena, diags, "/dev/zero", &length));
-	cr_assert_not_null(strstr(diags->last->message, "'/dev/zero' has more than 16777216 bytes"));
+	cr_assert_not_null(
+	    strstr(diags->last->message, "'/dev/zero' has more than 16777216 bytes"));
 	cr_assert_eq(diags->errors, 3);
 }
 

@@ -29,8 +29,8 @@ struct settings {
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
 
 static int
-read_custom(const struct field *field, void *object, const struct doc *value,
-    struct field_context *context)
+read_custom(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
 	struct settings *settings = object;
 
@@ -40,29 +40,26 @@ read_custom(const struct field *field, void *object, const struct doc *value,
 	return 0;
 }
 
+#define OFFSET(member) .offset = offsetof(struct settings, member)
+
 static const struct field rows[] = {
-	{"graphs", NULL, "use graphs", FIELD_FLAG, offsetof(struct settings, graphs), 0, 0, NULL, NULL,
-	    false},
-	{"tp", "N", "tensor parallel", FIELD_INT, offsetof(struct settings, tp), 1, 65536, NULL, NULL,
-	    false},
-	{"any", "N", "any integer", FIELD_INT, offsetof(struct settings, any), 0, 0, NULL, NULL, false},
-	{"layer_count", "N", "at least one", FIELD_INT, offsetof(struct settings, count), 1, 0x1p63, NULL,
-	    NULL, false},
-	{"skew", "F", "skew", FIELD_NUMBER, offsetof(struct settings, skew), 0.5, 2, NULL, NULL, false},
-	{"free", "F", "free", FIELD_NUMBER, offsetof(struct settings, free), 0, 0, NULL, NULL, false},
-	{"reserve", "SIZE", "kept free", FIELD_BYTES, offsetof(struct settings, reserve_bytes), 0, 0, NULL,
-	    NULL, false},
-	{"step", "TIME", "step", FIELD_SECONDS, offsetof(struct settings, step_s), 0, 0, NULL, NULL, false},
-	{"name", "TEXT", "name", FIELD_TEXT, offsetof(struct settings, name), 0, 0, NULL, NULL, false},
-	{"recompute", "none|selective|full", "what", FIELD_CHOICE, offsetof(struct settings, recompute), 0,
-	    0, recompute_names, NULL, false},
-	{"custom", "X", "custom", FIELD_CUSTOM, 0, 0, 0, NULL, read_custom, false},
-	{NULL, NULL, NULL, FIELD_FLAG, 0, 0, 0, NULL, NULL, false},
+    {.name = "graphs", .kind = FIELD_FLAG, OFFSET(graphs)},
+    {.name = "tp", .arg = "N", .kind = FIELD_INT, OFFSET(tp), .min = 1, .max = 65536},
+    {.name = "any", .arg = "N", .kind = FIELD_INT, OFFSET(any)},
+    {.name = "layer_count", .arg = "N", .kind = FIELD_INT, OFFSET(count), .min = 1, .max = 0x1p63},
+    {.name = "skew", .arg = "F", .kind = FIELD_NUMBER, OFFSET(skew), .min = 0.5, .max = 2},
+    {.name = "free", .arg = "F", .kind = FIELD_NUMBER, OFFSET(free)},
+    {.name = "reserve", .arg = "SIZE", .kind = FIELD_BYTES, OFFSET(reserve_bytes)},
+    {.name = "step", .arg = "TIME", .kind = FIELD_SECONDS, OFFSET(step_s)},
+    {.name = "name", .arg = "TEXT", .kind = FIELD_TEXT, OFFSET(name)},
+    {.name = "recompute", .kind = FIELD_CHOICE, OFFSET(recompute), .choices = recompute_names},
+    {.name = "custom", .arg = "X", .kind = FIELD_CUSTOM, .read = read_custom},
+    {.name = NULL},
 };
 
 static const struct field common_rows[] = {
-	{"help", NULL, "print help", FIELD_FLAG, offsetof(struct settings, help), 0, 0, NULL, NULL, true},
-	{NULL, NULL, NULL, FIELD_FLAG, 0, 0, 0, NULL, NULL, false},
+    {.name = "help", .kind = FIELD_FLAG, OFFSET(help), .option_only = true},
+    {.name = NULL},
 };
 
 static struct arena *arena;
@@ -100,9 +97,10 @@ read_text(const char *text)
 
 Test(field, a_file_sets_every_kind)
 {
-	cr_assert_eq(read_text("schema: x\nowner: {a: 1}\ngraphs: true\ntp: 8\nany: -3\nlayer_count: 61\n"
-			       "skew: 1\nfree: -2.5\nreserve: 2GiB\nstep: 250ms\nname: my name\n"
-			       "recompute: full\ncustom: x\n"),
+	cr_assert_eq(
+	    read_text("schema: x\nowner: {a: 1}\ngraphs: true\ntp: 8\nany: -3\nlayer_count: 61\n"
+		      "skew: 1\nfree: -2.5\nreserve: 2GiB\nstep: 250ms\nname: my name\n"
+		      "recompute: full\ncustom: x\n"),
 	    0);
 	cr_assert(settings.graphs);
 	cr_assert_eq(settings.tp, 8);
@@ -139,35 +137,35 @@ Test(field, text_takes_what_looks_like_a_number)
 static const struct {
 	const char *text, *message;
 } bad[] = {
-	{"tp: 0", "'tp' is 0, allowed is 1 to 65536"},
-	{"tp: 65537", "'tp' is 65537, allowed is 1 to 65536"},
-	{"tp: 2.0", "'tp' is 2.0, allowed is 1 to 65536"},
-	{"tp: 1e3", "'tp' is 1e3, allowed is 1 to 65536"},
-	{"tp: '8'", "'tp' is '8', allowed is 1 to 65536"},
-	{"tp: eight", "'tp' is 'eight', allowed is 1 to 65536"},
-	{"tp: [8]", "'tp' is a list, allowed is 1 to 65536"},
-	{"tp: true", "'tp' is true, allowed is 1 to 65536"},
-	{"tp: 9223372036854775808", "'tp' is 9223372036854775808, allowed is 1 to 65536"},
-	{"any: 1.5", "'any' is 1.5, allowed is an integer"},
-	{"any: .nan", "'any' is .nan, allowed is an integer"},
-	{"layer_count: 0", "'layer_count' is 0, allowed is an integer, 1 or more"},
-	{"skew: 0.4", "'skew' is 0.4, allowed is 0.5 to 2"},
-	{"skew: .inf", "'skew' is .inf, allowed is 0.5 to 2"},
-	{"free: .nan", "'free' is .nan, allowed is a number"},
-	{"free: x", "'free' is 'x', allowed is a number"},
-	{"graphs: yes", "'graphs' is 'yes', allowed is true or false"},
-	{"graphs: 1", "'graphs' is 1, allowed is true or false"},
-	{"reserve: -1", "'reserve' is -1, allowed is a size such as 70GiB, 80GB or 1024 (bytes)"},
-	{"reserve: 2 gigs", "'reserve' is '2 gigs', allowed is a size such as"},
-	{"reserve: {a: 1}", "'reserve' is a map, allowed is a size such as"},
-	{"step: soon", "'step' is 'soon', allowed is a time such as"},
-	{"step: [1]", "'step' is a list, allowed is a time such as"},
-	{"name: [a]", "'name' is a list, allowed is a string"},
-	{"recompute: ful", "'recompute' is 'ful', allowed is none, selective or full"},
-	{"recompute: Full", "'recompute' is 'Full', allowed is none, selective or full"},
-	{"recompute: {}", "'recompute' is a map, allowed is none, selective or full"},
-	{"custom: bad", "'custom' is bad"},
-	{"bogus: 1", "unknown key 'bogus'"},
+    {"tp: 0", "'tp' is 0, allowed is 1 to 65536"},
+    {"tp: 65537", "'tp' is 65537, allowed is 1 to 65536"},
+    {"tp: 2.0", "'tp' is 2.0, allowed is 1 to 65536"},
+    {"tp: 1e3", "'tp' is 1e3, allowed is 1 to 65536"},
+    {"tp: '8'", "'tp' is '8', allowed is 1 to 65536"},
+    {"tp: eight", "'tp' is 'eight', allowed is 1 to 65536"},
+    {"tp: [8]", "'tp' is a list, allowed is 1 to 65536"},
+    {"tp: true", "'tp' is true, allowed is 1 to 65536"},
+    {"tp: 9223372036854775808", "'tp' is 9223372036854775808, allowed is 1 to 65536"},
+    {"any: 1.5", "'any' is 1.5, allowed is an integer"},
+    {"any: .nan", "'any' is .nan, allowed is an integer"},
+    {"layer_count: 0", "'layer_count' is 0, allowed is an integer, 1 or more"},
+    {"skew: 0.4", "'skew' is 0.4, allowed is 0.5 to 2"},
+    {"skew: .inf", "'skew' is .inf, allowed is 0.5 to 2"},
+    {"free: .nan", "'free' is .nan, allowed is a number"},
+    {"free: x", "'free' is 'x', allowed is a number"},
+    {"graphs: yes", "'graphs' is 'yes', allowed is true or false"},
+    {"graphs: 1", "'graphs' is 1, allowed is true or false"},
+    {"reserve: -1", "'reserve' is -1, allowed is a size such as 70GiB, 80GB or 1024 (bytes)"},
+    {"reserve: 2 gigs", "'reserve' is '2 gigs', allowed is a size such as"},
+    {"reserve: {a: 1}", "'reserve' is a map, allowed is a size such as"},
+    {"step: soon", "'step' is 'soon', allowed is a time such as"},
+    {"step: [1]", "'step' is a list, allowed is a time such as"},
+    {"name: [a]", "'name' is a list, allowed is a string"},
+    {"recompute: ful", "'recompute' is 'ful', allowed is none, selective or full"},
+    {"recompute: Full", "'recompute' is 'Full', allowed is none, selective or full"},
+    {"recompute: {}", "'recompute' is a map, allowed is none, selective or full"},
+    {"custom: bad", "'custom' is bad"},
+    {"bogus: 1", "unknown key 'bogus'"},
 };
 
 Test(field, bad_values_are_refused_and_say_what_is_allowed)
@@ -177,12 +175,15 @@ Test(field, bad_values_are_refused_and_say_what_is_allowed)
 
 		cr_assert_eq(read_text(bad[i].text), -1, "%s", bad[i].text);
 		cr_assert_eq(diags->errors, before + 1, "%s", bad[i].text);
-		cr_assert_eq(strncmp(diags->last->message, bad[i].message, strlen(bad[i].message)), 0,
-		    "%s: %s", bad[i].text, diags->last->message);
+		cr_assert_eq(strncmp(diags->last->message, bad[i].message, strlen(bad[i].message)),
+		    0, "%s: %s", bad[i].text, diags->last->message);
 		cr_assert_str_eq(diags->last->loc.file, "job.yaml");
 		cr_assert_eq(diags->last->loc.line, 1);
 	}
-	cr_assert_eq(memcmp(&settings, &(struct settings){0}, sizeof(settings)), 0);
+	cr_assert(settings.tp == 0 && settings.any == 0 && settings.count == 0);
+	cr_assert(settings.skew == 0 && settings.free == 0 && settings.step_s == 0);
+	cr_assert(!settings.graphs && !settings.name && settings.reserve_bytes == 0);
+	cr_assert(settings.recompute == 0 && settings.customs == 0);
 }
 
 Test(field, hints)
@@ -263,9 +264,9 @@ static int
 parse_words(const char *const *words, struct arguments *arguments)
 {
 	struct field_set sets[] = {
-		{"Settings", rows, &settings},
-		{"Common", common_rows, &common},
-		{NULL, NULL, NULL},
+	    {"Settings", rows, &settings},
+	    {"Common", common_rows, &common},
+	    {NULL, NULL, NULL},
 	};
 	char *argv[MAX_WORDS];
 	int argc = 0;
@@ -279,8 +280,8 @@ parse_words(const char *const *words, struct arguments *arguments)
 
 Test(field, options_set_every_kind)
 {
-	static const char *const words[] = {"model.json", "--tp", "8", "--layer-count=61", "--graphs",
-		"--reserve", "2GiB", "--help", "-", "--any", "-3", NULL};
+	static const char *const words[] = {"model.json", "--tp", "8", "--layer-count=61",
+	    "--graphs", "--reserve", "2GiB", "--help", "-", "--any", "-3", NULL};
 	struct arguments arguments;
 
 	cr_assert_eq(parse_words(words, &arguments), 0);
@@ -321,7 +322,7 @@ Test(field, no_clears_a_flag)
 Test(field, values_that_look_otherwise_are_text)
 {
 	static const char *const words[] = {
-		"--name=--odd", "--recompute", "none", "--step=1e-3", NULL};
+	    "--name=--odd", "--recompute", "none", "--step=1e-3", NULL};
 	static const char *const null_words[] = {"--name", "null", NULL};
 	struct arguments arguments;
 
@@ -337,24 +338,25 @@ static const struct {
 	const char *message;
 	const char *hint;
 } bad_options[] = {
-	{{"--tp", "0", NULL}, "'--tp' is 0, allowed is 1 to 65536", NULL},
-	{{"--tp=", NULL}, "'--tp' is empty, allowed is 1 to 65536", NULL},
-	{{"--tp", NULL}, "'--tp' needs a value", "write --tp N"},
-	{{"--tp", "--graphs", NULL}, "'--tp' needs a value", "write --tp N"},
-	{{"--tpp", "1", NULL}, "unknown option '--tpp'", "did you mean '--tp'"},
-	{{"--layer", "1", NULL}, "unknown option '--layer'", "did you mean '--layer-count'"},
-	{{"--layer_count", "1", NULL}, "unknown option '--layer_count'", "did you mean '--layer-count'"},
-	{{"-t", NULL}, "unknown option '-t'", NULL},
-	{{"--=1", NULL}, "unknown option '--'", NULL},
-	{{"--no-tp", NULL}, "unknown option '--no-tp'", NULL},
-	{{"--graphs=true", NULL}, "'--graphs' takes no value, found 'true'", NULL},
-	{{"--no-graphs=1", NULL}, "'--no-graphs' takes no value, found '1'", NULL},
-	{{"--tp=1", "--tp=2", NULL}, "'--tp' is given twice: '1' and '2'", NULL},
-	{{"--graphs", "--no-graphs", NULL}, "'--no-graphs' is given twice", NULL},
-	{{"--recompute", "ful", NULL}, "'--recompute' is 'ful', allowed is none, selective or full",
-	    "did you mean 'full'"},
-	{{"--tp", "null", NULL}, "'--tp' is null, allowed is 1 to 65536", NULL},
-	{{"--custom", "bad", NULL}, "'custom' is bad", NULL},
+    {{"--tp", "0", NULL}, "'--tp' is 0, allowed is 1 to 65536", NULL},
+    {{"--tp=", NULL}, "'--tp' is empty, allowed is 1 to 65536", NULL},
+    {{"--tp", NULL}, "'--tp' needs a value", "write --tp N"},
+    {{"--tp", "--graphs", NULL}, "'--tp' needs a value", "write --tp N"},
+    {{"--tpp", "1", NULL}, "unknown option '--tpp'", "did you mean '--tp'"},
+    {{"--layer", "1", NULL}, "unknown option '--layer'", "did you mean '--layer-count'"},
+    {{"--layer_count", "1", NULL}, "unknown option '--layer_count'",
+	"did you mean '--layer-count'"},
+    {{"-t", NULL}, "unknown option '-t'", NULL},
+    {{"--=1", NULL}, "unknown option '--'", NULL},
+    {{"--no-tp", NULL}, "unknown option '--no-tp'", NULL},
+    {{"--graphs=true", NULL}, "'--graphs' takes no value, found 'true'", NULL},
+    {{"--no-graphs=1", NULL}, "'--no-graphs' takes no value, found '1'", NULL},
+    {{"--tp=1", "--tp=2", NULL}, "'--tp' is given twice: '1' and '2'", NULL},
+    {{"--graphs", "--no-graphs", NULL}, "'--no-graphs' is given twice", NULL},
+    {{"--recompute", "ful", NULL}, "'--recompute' is 'ful', allowed is none, selective or full",
+	"did you mean 'full'"},
+    {{"--tp", "null", NULL}, "'--tp' is null, allowed is 1 to 65536", NULL},
+    {{"--custom", "bad", NULL}, "'custom' is bad", NULL},
 };
 
 Test(field, bad_options_are_refused)
@@ -366,9 +368,10 @@ Test(field, bad_options_are_refused)
 		int before = diags->errors;
 
 		cr_assert_eq(parse_words(bad_options[i].words, &arguments), -1, "row %zu", i);
-		cr_assert_eq(diags->errors, before + 1, "row %zu: %d errors", i, diags->errors - before);
-		cr_assert_eq(strncmp(diags->last->message, message, strlen(message)), 0, "row %zu: %s", i,
-		    diags->last->message);
+		cr_assert_eq(
+		    diags->errors, before + 1, "row %zu: %d errors", i, diags->errors - before);
+		cr_assert_eq(strncmp(diags->last->message, message, strlen(message)), 0,
+		    "row %zu: %s", i, diags->last->message);
 		if (bad_options[i].hint)
 			cr_assert_str_eq(diags->last->hint, bad_options[i].hint, "row %zu", i);
 	}
@@ -387,7 +390,8 @@ Test(field, an_option_says_where_it_was_given)
 
 Test(field, the_same_option_twice_is_read_once)
 {
-	static const char *const words[] = {"--custom", "x", "--custom=x", "--tp=4", "--tp", "4", NULL};
+	static const char *const words[] = {
+	    "--custom", "x", "--custom=x", "--tp=4", "--tp", "4", NULL};
 	struct arguments arguments;
 
 	cr_assert_eq(parse_words(words, &arguments), 0);

@@ -104,17 +104,17 @@ Test(jsonw, doubles_are_short)
 		double value;
 		const char *text;
 	} rows[] = {
-		{0, "0\n"},
-		{1, "1\n"},
-		{0.1, "0.1\n"},
-		{1.0 / 3, "0.3333333333333333\n"},
-		{0.1 + 0.2, "0.30000000000000004\n"},
-		{11.2, "11.2\n"},
-		{1e21, "1e+21\n"},
-		{76557792051.2, "76557792051.2\n"},
-		{NAN, "null\n"},
-		{INFINITY, "null\n"},
-		{-INFINITY, "null\n"},
+	    {0, "0\n"},
+	    {1, "1\n"},
+	    {0.1, "0.1\n"},
+	    {1.0 / 3, "0.3333333333333333\n"},
+	    {0.1 + 0.2, "0.30000000000000004\n"},
+	    {11.2, "11.2\n"},
+	    {1e21, "1e+21\n"},
+	    {76557792051.2, "76557792051.2\n"},
+	    {NAN, "null\n"},
+	    {INFINITY, "null\n"},
+	    {-INFINITY, "null\n"},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++)
@@ -135,8 +135,8 @@ read_back(const char *text)
 
 Test(jsonw, doubles_read_back_the_same)
 {
-	static const double rows[] = {DBL_MIN, DBL_MAX, -DBL_MAX, DBL_TRUE_MIN, DBL_EPSILON, 1e22, 1e23,
-		9007199254740993.0, 5e-324, 123456789012345678.0};
+	static const double rows[] = {DBL_MIN, DBL_MAX, -DBL_MAX, DBL_TRUE_MIN, DBL_EPSILON, 1e22,
+	    1e23, 9007199254740993.0, 5e-324, 123456789012345678.0};
 	uint64_t bits = 1;
 
 	for (size_t i = 0; i < ROWS(rows); i++)
@@ -169,13 +169,16 @@ Test(jsonw, strings_are_escaped)
 	static const struct {
 		const char *value, *text;
 	} rows[] = {
-		{"", "\"\"\n"},
-		{"a\"b\\c", "\"a\\\"b\\\\c\"\n"},
-		{"\n\t\r\x01\x1f\x7f", "\"\\n\\t\\u000d\\u0001\\u001f\\u007f\"\n"},
-		{"\xc3\xa9\xf0\x9f\x98\x80", "\"\xc3\xa9\xf0\x9f\x98\x80\"\n"},
-		{"a\xff" "b\xc3", "\"a\xef\xbf\xbd" "b\xef\xbf\xbd\"\n"},
-		{"\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\"\n"},
-		{"a/b", "\"a/b\"\n"},
+	    {"", "\"\"\n"},
+	    {"a\"b\\c", "\"a\\\"b\\\\c\"\n"},
+	    {"\n\t\r\x01\x1f\x7f", "\"\\n\\t\\u000d\\u0001\\u001f\\u007f\"\n"},
+	    {"\xc3\xa9\xf0\x9f\x98\x80", "\"\xc3\xa9\xf0\x9f\x98\x80\"\n"},
+	    {"a\xff"
+	     "b\xc3",
+		"\"a\xef\xbf\xbd"
+		"b\xef\xbf\xbd\"\n"},
+	    {"\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\"\n"},
+	    {"a/b", "\"a/b\"\n"},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {

@@ -17,8 +17,8 @@ Test(sha256, published_examples)
 		{"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
 		{"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
 		    "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
-		{"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqr"
-		 "lmnopqrsmnopqrstnopqrstu",
+		{"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmno"
+		 "ijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
 		    "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
 	};
 	char hex[65];
@@ -27,6 +27,14 @@ Test(sha256, published_examples)
 		sha256_hex(rows[i].text, strlen(rows[i].text), hex);
 		cr_assert_str_eq(hex, rows[i].hex, "row %zu", i);
 	}
+}
+
+Test(sha256, no_data_at_all)
+{
+	char hex[65];
+
+	sha256_hex(NULL, 0, hex);
+	cr_assert_str_eq(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 Test(sha256, a_million_letters)
@@ -42,7 +50,7 @@ Test(sha256, a_million_letters)
 	cr_assert_str_eq(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-/* Every length around the block size, chained: the digest of the digests (computed with Python's hashlib). */
+/* Every length around the block size: the digest of the digests, as Python's hashlib has it. */
 Test(sha256, lengths_around_the_padding)
 {
 	char all[130 * 64];

@@ -82,8 +82,8 @@ Test(str, width_counts_columns)
 		    str_width(rows[i].text));
 }
 
-static const char *const keys[] = {"tp", "pp", "micro_batch", "global_batch", "recompute", "seq_len",
-	"precision", "edp", NULL};
+static const char *const keys[] = {
+    "tp", "pp", "micro_batch", "global_batch", "recompute", "seq_len", "precision", "edp", NULL};
 
 Test(str, nearest_finds_what_was_meant)
 {

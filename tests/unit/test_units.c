@@ -34,25 +34,25 @@ Test(units, bytes_are_read)
 		const char *text;
 		uint64_t bytes;
 	} rows[] = {
-		{"0", 0},
-		{"1024", 1024},
-		{"1024B", 1024},
-		{"70GiB", UINT64_C(70) << 30},
-		{"512 MiB", UINT64_C(512) << 20},
-		{"80GB", UINT64_C(80000000000)},
-		{"80 GB", UINT64_C(80000000000)},
-		{"1.5GiB", UINT64_C(3) << 29},
-		{"0.5KiB", 512},
-		{".5KiB", 512},
-		{"1e3", 1000},
-		{"1.5e3KB", 1500000},
-		{"2kB", 2000},
-		{"2KB", 2000},
-		{"3TiB", UINT64_C(3) << 40},
-		{"1PB", UINT64_C(1000000000000000)},
-		{"9007199254740993", UINT64_C(9007199254740993)},
-		{"18446744073709551615", UINT64_MAX},
-		{"16383PiB", UINT64_C(16383) << 50},
+	    {"0", 0},
+	    {"1024", 1024},
+	    {"1024B", 1024},
+	    {"70GiB", UINT64_C(70) << 30},
+	    {"512 MiB", UINT64_C(512) << 20},
+	    {"80GB", UINT64_C(80000000000)},
+	    {"80 GB", UINT64_C(80000000000)},
+	    {"1.5GiB", UINT64_C(3) << 29},
+	    {"0.5KiB", 512},
+	    {".5KiB", 512},
+	    {"1e3", 1000},
+	    {"1.5e3KB", 1500000},
+	    {"2kB", 2000},
+	    {"2KB", 2000},
+	    {"3TiB", UINT64_C(3) << 40},
+	    {"1PB", UINT64_C(1000000000000000)},
+	    {"9007199254740993", UINT64_C(9007199254740993)},
+	    {"18446744073709551615", UINT64_MAX},
+	    {"16383PiB", UINT64_C(16383) << 50},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
@@ -65,10 +65,10 @@ Test(units, bytes_are_read)
 
 Test(units, what_is_no_size_is_refused)
 {
-	static const char *const rows[] = {"", " ", "GiB", "70 gib", "80Gb", "80G", "70GiB ", " 70GiB",
-		"-1", "+1", "-1GiB", "1.5", "1,5GiB", "0x10", "nan", "inf", "infGB", "1e400",
-		"18446744073709551616", "16384PiB", "16384.5PiB", "1e30GB", "1..2GB", ".", ".GB", "1 2",
-		"70GiBx", "1e", "1e+", "1_000"};
+	static const char *const rows[] = {"", " ", "GiB", "70 gib", "80Gb", "80G", "70GiB ",
+	    " 70GiB", "-1", "+1", "-1GiB", "1.5", "1,5GiB", "0x10", "nan", "inf", "infGB", "1e400",
+	    "18446744073709551616", "16384PiB", "16384.5PiB", "1e30GB", "1..2GB", ".", ".GB", "1 2",
+	    "70GiBx", "1e", "1e+", "1_000"};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		uint64_t bytes = 12345;
@@ -84,16 +84,16 @@ Test(units, seconds_are_read)
 		const char *text;
 		double seconds;
 	} rows[] = {
-		{"18.2s", 18.2},
-		{"18.2", 18.2},
-		{"250ms", 0.25},
-		{"3us", 3e-6},
-		{"2min", 120},
-		{"1h", 3600},
-		{"1.5 h", 5400},
-		{"0", 0},
-		{"1e-3", 1e-3},
-		{"3ms", 0.003},
+	    {"18.2s", 18.2},
+	    {"18.2", 18.2},
+	    {"250ms", 0.25},
+	    {"3us", 3e-6},
+	    {"2min", 120},
+	    {"1h", 3600},
+	    {"1.5 h", 5400},
+	    {"0", 0},
+	    {"1e-3", 1e-3},
+	    {"3ms", 0.003},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
@@ -107,7 +107,7 @@ Test(units, seconds_are_read)
 Test(units, what_is_no_time_is_refused)
 {
 	static const char *const rows[] = {
-		"", "s", "-1s", "1 sec", "1m", "1S", "nan", "inf", "1e308h", "1,5s", "0x1s", "2 days"};
+	    "", "s", "-1s", "1 sec", "1m", "1S", "nan", "inf", "1e308h", "1,5s", "0x1s", "2 days"};
 	double seconds = 7;
 
 	for (size_t i = 0; i < ROWS(rows); i++)
@@ -121,16 +121,16 @@ Test(units, rates_are_read)
 		const char *text;
 		double Bps;
 	} rows[] = {
-		{"450GB/s", 450e9},
-		{"50 GBps", 50e9},
-		{"400Gb/s", 50e9},
-		{"400Gbps", 50e9},
-		{"400 Gbit/s", 50e9},
-		{"1.8TB/s", 1.8e12},
-		{"64GiB/s", 64 * GIB},
-		{"100MB/s", 100e6},
-		{"8b/s", 1},
-		{"5B/s", 5},
+	    {"450GB/s", 450e9},
+	    {"50 GBps", 50e9},
+	    {"400Gb/s", 50e9},
+	    {"400Gbps", 50e9},
+	    {"400 Gbit/s", 50e9},
+	    {"1.8TB/s", 1.8e12},
+	    {"64GiB/s", 64 * GIB},
+	    {"100MB/s", 100e6},
+	    {"8b/s", 1},
+	    {"5B/s", 5},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
@@ -144,7 +144,7 @@ Test(units, rates_are_read)
 Test(units, a_rate_needs_its_unit)
 {
 	static const char *const rows[] = {"", "450", "450GB", "450G", "GB/s", "-1GB/s", "1 gb/s",
-		"1GB/min", "1GB/ss", "1XB/s", "infGB/s", "1e300TB/sTB/s", "1e308TB/s"};
+	    "1GB/min", "1GB/ss", "1XB/s", "infGB/s", "1e300TB/sTB/s", "1e308TB/s"};
 	double Bps = 7;
 
 	for (size_t i = 0; i < ROWS(rows); i++)
@@ -158,16 +158,16 @@ Test(units, integers)
 		const char *text;
 		int64_t value;
 	} rows[] = {
-		{"0", 0},
-		{"-0", 0},
-		{"+7", 7},
-		{"-7", -7},
-		{"007", 7},
-		{"9223372036854775807", INT64_MAX},
-		{"-9223372036854775808", INT64_MIN},
+	    {"0", 0},
+	    {"-0", 0},
+	    {"+7", 7},
+	    {"-7", -7},
+	    {"007", 7},
+	    {"9223372036854775807", INT64_MAX},
+	    {"-9223372036854775808", INT64_MIN},
 	};
 	static const char *const bad[] = {"", "-", "+", "1.0", "1e3", "9223372036854775808",
-		"-9223372036854775809", "99999999999999999999999", "0x10", " 1", "1 ", "--1", "one"};
+	    "-9223372036854775809", "99999999999999999999999", "0x10", " 1", "1 ", "--1", "one"};
 	int64_t value = 7;
 
 	for (size_t i = 0; i < ROWS(bad); i++)
@@ -184,10 +184,10 @@ Test(units, numbers)
 	static const struct {
 		const char *text;
 		double value;
-	} rows[] = {
-		{"0", 0}, {"-1.5", -1.5}, {"+2", 2}, {"1e-3", 0.001}, {".5", 0.5}, {"5.", 5}, {"1E2", 100}};
+	} rows[] = {{"0", 0}, {"-1.5", -1.5}, {"+2", 2}, {"1e-3", 0.001}, {".5", 0.5}, {"5.", 5},
+	    {"1E2", 100}};
 	static const char *const bad[] = {"", ".", "-", "e5", "1e", "1e+", "1e400", "nan", "inf",
-		"0x1p3", "1,5", " 1", "1 ", "1.2.3", "Infinity"};
+	    "0x1p3", "1,5", " 1", "1 ", "1.2.3", "Infinity"};
 	double value = 7;
 
 	for (size_t i = 0; i < ROWS(bad); i++)
@@ -205,20 +205,20 @@ Test(units, a_need_is_never_shown_smaller_than_it_is)
 		double bytes;
 		const char *text;
 	} rows[] = {
-		{0, "0.0 GiB"},
-		{1, "0.1 GiB"},
-		{0.1 * GIB, "0.1 GiB"},
-		{GIB, "1.0 GiB"},
-		{GIB + 1, "1.1 GiB"},
-		{71.25 * GIB, "71.3 GiB"},
-		{71.3 * GIB, "71.3 GiB"},
-		{71.3 * GIB + 1, "71.4 GiB"},
-		{79.95 * GIB, "80.0 GiB"},
-		{-0.01 * GIB, "0.0 GiB"},
-		{-1.55 * GIB, "-1.5 GiB"},
-		{12345.0 * GIB, "12345.0 GiB"},
-		{NAN, "nan GiB"},
-		{INFINITY, "inf GiB"},
+	    {0, "0.0 GiB"},
+	    {1, "0.1 GiB"},
+	    {0.1 * GIB, "0.1 GiB"},
+	    {GIB, "1.0 GiB"},
+	    {GIB + 1, "1.1 GiB"},
+	    {71.25 * GIB, "71.3 GiB"},
+	    {71.3 * GIB, "71.3 GiB"},
+	    {71.3 * GIB + 1, "71.4 GiB"},
+	    {79.95 * GIB, "80.0 GiB"},
+	    {-0.01 * GIB, "0.0 GiB"},
+	    {-1.55 * GIB, "-1.5 GiB"},
+	    {12345.0 * GIB, "12345.0 GiB"},
+	    {NAN, "nan GiB"},
+	    {INFINITY, "inf GiB"},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++)
@@ -261,21 +261,21 @@ check_printed(const char *print(struct arena *, double), const struct printed *r
 Test(units, seconds_are_printed)
 {
 	static const struct printed rows[] = {
-		{11.23, "11.2 s"},
-		{3600, "3600.0 s"},
-		{1, "1.0 s"},
-		{0.99996, "1.0 s"},
-		{0.9994, "999.4 ms"},
-		{0.0031, "3.1 ms"},
-		{41e-6, "41 us"},
-		{999.7e-6, "1.0 ms"},
-		{3.5e-6, "3.5 us"},
-		{9.96e-6, "10 us"},
-		{2e-7, "0.2 us"},
-		{0, "0 s"},
-		{-0.25, "-250.0 ms"},
-		{INFINITY, "inf s"},
-		{NAN, "nan s"},
+	    {11.23, "11.2 s"},
+	    {3600, "3600.0 s"},
+	    {1, "1.0 s"},
+	    {0.99996, "1.0 s"},
+	    {0.9994, "999.4 ms"},
+	    {0.0031, "3.1 ms"},
+	    {41e-6, "41 us"},
+	    {999.7e-6, "1.0 ms"},
+	    {3.5e-6, "3.5 us"},
+	    {9.96e-6, "10 us"},
+	    {2e-7, "0.2 us"},
+	    {0, "0 s"},
+	    {-0.25, "-250.0 ms"},
+	    {INFINITY, "inf s"},
+	    {NAN, "nan s"},
 	};
 
 	check_printed(units_seconds, rows, ROWS(rows));
@@ -284,16 +284,16 @@ Test(units, seconds_are_printed)
 Test(units, counts_are_printed)
 {
 	static const struct printed rows[] = {
-		{671.026e9, "671.0 B"},
-		{15.7e9, "15.7 B"},
-		{440.5e6, "440.5 M"},
-		{999.96e6, "1.0 B"},
-		{1.04e12, "1.0 T"},
-		{1500, "1.5 K"},
-		{999, "999"},
-		{0, "0"},
-		{-2e9, "-2.0 B"},
-		{5e15, "5000.0 T"},
+	    {671.026e9, "671.0 B"},
+	    {15.7e9, "15.7 B"},
+	    {440.5e6, "440.5 M"},
+	    {999.96e6, "1.0 B"},
+	    {1.04e12, "1.0 T"},
+	    {1500, "1.5 K"},
+	    {999, "999"},
+	    {0, "0"},
+	    {-2e9, "-2.0 B"},
+	    {5e15, "5000.0 T"},
 	};
 
 	check_printed(units_count, rows, ROWS(rows));
@@ -302,26 +302,26 @@ Test(units, counts_are_printed)
 Test(units, flop_rates_and_shares_are_printed)
 {
 	static const struct printed flop[] = {
-		{249.5e9, "249.5 GFLOP"},
-		{2.524e12, "2.52 TFLOP"},
-		{9.999e12, "10.0 TFLOP"},
-		{999.96e9, "1.00 TFLOP"},
-		{5e21, "5.00 ZFLOP"},
-		{12, "12 FLOP"},
-		{0, "0 FLOP"},
+	    {249.5e9, "249.5 GFLOP"},
+	    {2.524e12, "2.52 TFLOP"},
+	    {9.999e12, "10.0 TFLOP"},
+	    {999.96e9, "1.00 TFLOP"},
+	    {5e21, "5.00 ZFLOP"},
+	    {12, "12 FLOP"},
+	    {0, "0 FLOP"},
 	};
 	static const struct printed rates[] = {
-		{450e9, "450 GB/s"},
-		{12.5e9, "12.5 GB/s"},
-		{3.35e12, "3.35 TB/s"},
-		{999.99e9, "1 TB/s"},
-		{100e6, "100 MB/s"},
-		{10, "10 B/s"},
-		{0, "0 B/s"},
-		{INFINITY, "inf B/s"},
+	    {450e9, "450 GB/s"},
+	    {12.5e9, "12.5 GB/s"},
+	    {3.35e12, "3.35 TB/s"},
+	    {999.99e9, "1 TB/s"},
+	    {100e6, "100 MB/s"},
+	    {10, "10 B/s"},
+	    {0, "0 B/s"},
+	    {INFINITY, "inf B/s"},
 	};
-	static const struct printed shares[] = {
-		{0.125, "12.5 %"}, {1, "100.0 %"}, {0, "0.0 %"}, {-0.051, "-5.1 %"}, {-1e-9, "0.0 %"}, {NAN, "nan %"}};
+	static const struct printed shares[] = {{0.125, "12.5 %"}, {1, "100.0 %"}, {0, "0.0 %"},
+	    {-0.051, "-5.1 %"}, {-1e-9, "0.0 %"}, {NAN, "nan %"}};
 
 	check_printed(units_flop, flop, ROWS(flop));
 	check_printed(units_rate, rates, ROWS(rates));
@@ -334,13 +334,13 @@ Test(units, digits_in_groups)
 		int64_t value;
 		const char *text;
 	} rows[] = {
-		{0, "0"},
-		{999, "999"},
-		{1000, "1,000"},
-		{2926, "2,926"},
-		{-1234567, "-1,234,567"},
-		{INT64_MAX, "9,223,372,036,854,775,807"},
-		{INT64_MIN, "-9,223,372,036,854,775,808"},
+	    {0, "0"},
+	    {999, "999"},
+	    {1000, "1,000"},
+	    {2926, "2,926"},
+	    {-1234567, "-1,234,567"},
+	    {INT64_MAX, "9,223,372,036,854,775,807"},
+	    {INT64_MIN, "-9,223,372,036,854,775,808"},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++)
