@@ -140,6 +140,22 @@ mark_seen(struct words *w, int slot, const char *message)
 	return 0;
 }
 
+/* A word with a colon that is no row of the table. */
+static int
+unknown_key(struct words *w)
+{
+	const char *heads[WORD_ROWS + 1] = {NULL}, *near;
+	size_t length = strcspn(w->word, ":") + 1;
+
+	for (int i = 0; i < WORD_ROWS; i++)
+		heads[i] = word_rows[i].head;
+	near = str_nearest(arena_strndup(w->arena, w->word, length), heads);
+	refuse_word(w, "not one of node:, gpu:, domain:, nvlink:, xgmi:, hccs:, pcie: and nic:");
+	if (near)
+		diag_last_hint(w->diags, "did you mean '%s%s'?", near, w->word + length);
+	return -1;
+}
+
 static int
 read_name(struct words *w)
 {
@@ -153,8 +169,7 @@ read_name(struct words *w)
 		return 0;
 	}
 	near = str_nearest(w->word, gpu_names(w->arena));
-	refuse_word(w, "not a GPU of the catalogue, and not node:, gpu:, domain:, nvlink:, xgmi:, "
-		       "hccs:, pcie: or nic:");
+	refuse_word(w, "not a GPU of the catalogue");
 	if (near)
 		diag_last_hint(w->diags, "did you mean '%s'?", near);
 	return -1;
@@ -173,7 +188,7 @@ read_word(struct words *w)
 			return -1;
 		return row->read(w, w->word + length);
 	}
-	return read_name(w);
+	return strchr(w->word, ':') ? unknown_key(w) : read_name(w);
 }
 
 /* NVLink rates for a part that has xGMI are a mistake, and so is a link that nothing is on. */
