@@ -85,8 +85,8 @@ static const struct field scale_out_fields[] = {
 };
 
 static const struct field gpu_fields[] = {
-	{ .name = "name", .arg = "NAME", .kind = FIELD_TEXT, .offset = offsetof(struct gpu_facts, name),
-	  .help = "of the catalogue, or any other" },
+	{ .name = "name", .arg = "NAME", .kind = FIELD_TEXT,
+	  .offset = offsetof(struct gpu_facts, name), .help = "of the catalogue, or any other" },
 	{ .name = "memory", .arg = "SIZE", .kind = FIELD_BYTES,
 	  .offset = offsetof(struct gpu_facts, memory), .help = "memory that the driver shows" },
 	NUMBER(struct gpu_facts, "hbm_GBps", hbm_GBps, "X", 1, 1e6, "GB/s of the memory"),

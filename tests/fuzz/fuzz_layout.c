@@ -47,7 +47,8 @@ check_layout(struct arena *arena, const struct layout *layout, const struct mode
 	check(layers == model->layers && layout_chunks(text) == chunks);
 	check(layout_parse(&again, text, model, layout->pp, diags, nowhere) == 0);
 	check(again.vpp == layout->vpp && again.mtp_back == layout->mtp_back);
-	check(memcmp(again.first, layout->first, (size_t)(chunks + 1) * sizeof(again.first[0])) == 0);
+	check(
+	    memcmp(again.first, layout->first, (size_t)(chunks + 1) * sizeof(again.first[0])) == 0);
 }
 
 int

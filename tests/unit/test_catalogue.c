@@ -105,7 +105,7 @@ Test(catalogue, a_line_a_slug)
 
 	while (strcmp(cluster_slug(index), "dgx-h100") != 0)
 		index++;
-	cr_assert_str_eq(cluster_slug_text(arena, index),
-	    "8 x H100-SXM5-80GB, NVSwitch 450 GB/s, 8 x 400 Gb/s");
+	cr_assert_str_eq(
+	    cluster_slug_text(arena, index), "8 x H100-SXM5-80GB, NVSwitch 450 GB/s, 8 x 400 Gb/s");
 	arena_free(arena);
 }

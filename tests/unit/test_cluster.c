@@ -123,8 +123,7 @@ Test(cluster, network_shares)
 Test(cluster, pcie_cards_and_pairs)
 {
 	struct cluster *cards = text("l40s-pcie-8-wayx2"), *pairs = text("node:2 H100-NVL-94GB");
-	struct cluster *bridged =
-	    text("gpu:4 domain:2 A100-PCIe-80GB nvlink:300GB/s pcie:25GB/s");
+	struct cluster *bridged = text("gpu:4 domain:2 A100-PCIe-80GB nvlink:300GB/s pcie:25GB/s");
 
 	check_level(cards, 0, "PCIe", 8, 32e9);
 	check_level(cards, 1, "network", 16, 50e9);
@@ -178,11 +177,12 @@ Test(cluster, mistakes_in_texts)
 	    {"H100-SXM5-80GB nvlink:450", "a rate has a unit", NULL, 16},
 	    {"H100-SXM5-80GB nic:400Gb/s", "nic:NxRATE", NULL, 16},
 	    {"H100-SXM5-80GB nic:0x400Gb/s", "N from 1", NULL, 16},
-	    {"H100-SXM5-80GB nvlnk:450GB/s", "'nvlnk:450GB/s' at column 16 of the cluster text: not",
+	    {"H100-SXM5-80GB nvlnk:450GB/s",
+		"'nvlnk:450GB/s' at column 16 of the cluster text: not",
 		"did you mean 'nvlink:450GB/s'", 16},
 	    {"nodes:2 H100-SXM5-80GB", "'nodes:2' at column 1", "did you mean 'node:2'", 1},
-	    {"node:2 node:4 H100-SXM5-80GB", "'node:4' at column 8 of the cluster text: given before",
-		NULL, 8},
+	    {"node:2 node:4 H100-SXM5-80GB",
+		"'node:4' at column 8 of the cluster text: given before", NULL, 8},
 	    {"H100-SXM5-80GB nvlink:1GB/s xgmi:1GB/s", "given before", NULL, 29},
 	    {"H100-SXM5-80GB B200-SXM-180GB", "a second GPU name", NULL, 16},
 	    {"node:2 gpu:8", "names no GPU", "H100-SXM5-80GB", 0},
@@ -227,16 +227,17 @@ Test(cluster, texts_and_file_names)
 
 Test(cluster, a_file)
 {
-	struct cluster *c = file("schema: moeplan/cluster/v1\n"
-				 "name: my-h100\n"
-				 "nodes: 16\n"
-				 "gpus_per_node: 8\n"
-				 "gpu: H100-SXM5-80GB\n"
-				 "links:\n"
-				 "  scale_up: {domain_gpus: 8, GBps: 360, latency_us: 4, origin: measured}\n"
-				 "  scale_out: {nics_per_node: 8, Gbps: 400, latency_us: 8,\n"
-				 "              oversubscription: 1.5}\n"
-				 "reserve: 2GiB\n");
+	struct cluster *c =
+	    file("schema: moeplan/cluster/v1\n"
+		 "name: my-h100\n"
+		 "nodes: 16\n"
+		 "gpus_per_node: 8\n"
+		 "gpu: H100-SXM5-80GB\n"
+		 "links:\n"
+		 "  scale_up: {domain_gpus: 8, GBps: 360, latency_us: 4, origin: measured}\n"
+		 "  scale_out: {nics_per_node: 8, Gbps: 400, latency_us: 8,\n"
+		 "              oversubscription: 1.5}\n"
+		 "reserve: 2GiB\n");
 
 	cr_assert_not_null(c, "%s", diags->last ? diags->last->message : "");
 	cr_assert_str_eq(c->name, "my-h100");
@@ -264,11 +265,12 @@ Test(cluster, a_short_file)
 
 Test(cluster, a_gpu_of_facts)
 {
-	struct cluster *c = file("nodes: 1\n"
-				 "gpus_per_node: 4\n"
-				 "gpu: {name: X1, memory: 100GiB, hbm_GBps: 5000, bf16_tflops: 1000,\n"
-				 "      fp8_tflops: 2000, matmul_ceiling: 0.7, sm_count: 99}\n"
-				 "links: {scale_up: {GBps: 500}, scale_out: {nics_per_node: 2, Gbps: 100}}\n");
+	struct cluster *c =
+	    file("nodes: 1\n"
+		 "gpus_per_node: 4\n"
+		 "gpu: {name: X1, memory: 100GiB, hbm_GBps: 5000, bf16_tflops: 1000,\n"
+		 "      fp8_tflops: 2000, matmul_ceiling: 0.7, sm_count: 99}\n"
+		 "links: {scale_up: {GBps: 500}, scale_out: {nics_per_node: 2, Gbps: 100}}\n");
 
 	cr_assert_not_null(c, "%s", diags->last ? diags->last->message : "");
 	check_level(c, 0, "scale-up", 4, 500e9);
@@ -320,12 +322,14 @@ Test(cluster, mistakes_in_files)
 	    {"nodes: 0\ngpu: H100-SXM5-80GB", "nodes", 1},
 	    {"nodes: 1\ngpu: H100-SXM5-80GB\nschema: moeplan/job/v1", "moeplan/cluster/v1", 3},
 	    {"nodes: 1\ngpu: H100-SXM5-80GB\nlinks: {scale_up: {GBps: -1}}", "GBps", 3},
-	    {"nodes: 1\ngpu: H100-SXM5-80GB\nlinks: {scale_up: 3}", "'scale_up' takes a mapping", 3},
+	    {"nodes: 1\ngpu: H100-SXM5-80GB\nlinks: {scale_up: 3}", "'scale_up' takes a mapping",
+		3},
 	    {"nodes: 1\ngpu: {name: X, hbm_GBps: 10, bf16_tflops: 1}", "'gpu' has no 'memory'", 2},
-	    {"nodes: 1\ngpu: {memory: 1GiB, hbm_GBps: 10, fp16_tflops: 1}", "'gpu' has no 'name'", 2},
+	    {"nodes: 1\ngpu: {memory: 1GiB, hbm_GBps: 10, fp16_tflops: 1}", "'gpu' has no 'name'",
+		2},
 	    {"nodes: 1\ngpu: {name: X, memory: 1GiB, hbm_GBps: 10}", "neither 'bf16_tflops'", 2},
-	    {"nodes: 1\ngpu: {name: X, memory: 1GiB, hbm_GBps: 10, bf16_tflops: 1}",
-		"the network", 1},
+	    {"nodes: 1\ngpu: {name: X, memory: 1GiB, hbm_GBps: 10, bf16_tflops: 1}", "the network",
+		1},
 	    {"nodes: 1000000\ngpu: H100-SXM5-80GB", "at most 1048576", 1},
 	    {"nodes: 1\ngpu: H100-SXM5-80GB\nlinks: {scale_up: {domain_gpus: 3}}",
 		"one must be a multiple", 1},

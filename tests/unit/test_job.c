@@ -37,8 +37,8 @@ TestSuite(job, .init = set_up, .fini = tear_down);
 static int
 read_option(struct job *job, const char *name, const char *value)
 {
-	struct field_set sets[] = {
-	    {"Job", job_fields, job}, {"Kept", strategy_job_fields, &job->base}, {NULL, NULL, NULL}};
+	struct field_set sets[] = {{"Job", job_fields, job},
+	    {"Kept", strategy_job_fields, &job->base}, {NULL, NULL, NULL}};
 	char *argv[] = {arena_strdup(arena, name), arena_strdup(arena, value), NULL};
 	struct arguments arguments;
 
@@ -70,8 +70,8 @@ file(const char *yaml)
 	struct job job;
 
 	job_init(&job);
-	cr_assert_eq(read_file(&job, yaml), 0, "%s: %s", yaml,
-	    diags->last ? diags->last->message : "");
+	cr_assert_eq(
+	    read_file(&job, yaml), 0, "%s: %s", yaml, diags->last ? diags->last->message : "");
 	return job;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Do pipeline layouts survive text and back, and are Megatron's forms read as Megatron reads them? */
+/* Do pipeline layouts survive text and back, and are Megatron's forms read as Megatron reads them?
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,8 @@ counts(void)
 	const char *text = "";
 
 	for (int c = 0; c < layout.pp * layout.vpp; c++)
-		text = arena_printf(arena, "%s%s%d", text, c > 0 ? " " : "",
-		    layout.first[c + 1] - layout.first[c]);
+		text = arena_printf(
+		    arena, "%s%s%d", text, c > 0 ? " " : "", layout.first[c + 1] - layout.first[c]);
 	return text;
 }
 
@@ -64,8 +65,8 @@ Test(layout, deepseek_v3_of_megatron)
 	cr_assert_eq(layout.pp, 16);
 	cr_assert_eq(layout.vpp, 2);
 	cr_assert_eq(layout.mtp_back, 1);
-	cr_assert_str_eq(counts(),
-	    "3 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 0 0");
+	cr_assert_str_eq(
+	    counts(), "3 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 0 0");
 	cr_assert_eq(layout_count(&layout, &model, 0, 0), 3);
 	cr_assert_eq(layout_count(&layout, &model, 0, 1), 0);
 	cr_assert_eq(layout_count(&layout, &model, 1, 1), 2);
@@ -142,8 +143,7 @@ Test(layout, mistakes_name_the_item)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		int errors = diags->errors;
 
-		cr_assert_eq(
-		    parse(wrong[i].text, wrong[i].layers, wrong[i].mtp, wrong[i].pp), -1);
+		cr_assert_eq(parse(wrong[i].text, wrong[i].layers, wrong[i].mtp, wrong[i].pp), -1);
 		cr_assert_gt(diags->errors, errors);
 		if (!strstr(diags->last->message, wrong[i].message))
 			cr_assert_fail("%s: %s", wrong[i].text, diags->last->message);
@@ -202,7 +202,8 @@ Test(layout, even_splits)
 	}
 }
 
-/* Every even split of every small model: complete, within one, inner chunks filled, and readable. */
+/* Every even split of every small model: complete, within one, inner chunks filled, and readable.
+ */
 Test(layout, round_trip_of_even_splits)
 {
 	for (int64_t layers = 1; layers <= 40; layers++)
@@ -223,7 +224,8 @@ Test(layout, round_trip_of_even_splits)
 				cr_assert_eq(parse(layout_text(arena, &even, &model), layers,
 						 model.mtp_layers, pp),
 				    0);
-				cr_assert_eq(memcmp(&even, &layout, offsetof(struct layout, first)), 0);
+				cr_assert_eq(
+				    memcmp(&even, &layout, offsetof(struct layout, first)), 0);
 				cr_assert_eq(memcmp(even.first, layout.first,
 						 (size_t)(chunks + 1) * sizeof(even.first[0])),
 				    0);
