@@ -87,7 +87,7 @@ choose_family(struct hf *hf)
 		diag_add(hf->diags, hf->outer->loc, NULL, SEVERITY_WARNING,
 		    "architecture '%s' is not known; read as a Llama-like decoder from its fields",
 		    architecture ? architecture : "none given");
-	} else if (type && strcmp(type, architecture) != 0) {
+	} else if (type && architecture && strcmp(type, architecture) != 0) {
 		diag_add(hf->diags, hf->outer->loc, NULL, SEVERITY_WARNING,
 		    "architecture '%s' is not known; read as its model_type '%s'", architecture,
 		    type);

@@ -13,7 +13,7 @@
 #include "model/hf_private.h"
 
 /* Nothing is implied: what the keys of the file say. */
-const struct hf_family hf_family_generic = {.qk_norm = QK_NORM_HEAD};
+const struct hf_family hf_family_generic = {.architectures = NULL};
 
 static const struct hf_family families[] = {
     {

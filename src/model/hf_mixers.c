@@ -54,7 +54,7 @@ qk_norm(const struct hf *hf)
 		return QK_NORM_FULL;
 	if (type && strcmp(type, "per_head") == 0)
 		return QK_NORM_HEAD;
-	return family->qk_norm;
+	return family->qk_norm == QK_NORM_FULL ? QK_NORM_FULL : QK_NORM_HEAD;
 }
 
 static void

@@ -201,39 +201,49 @@ example(struct field_context *context, const struct doc *map, const char *name)
 	return NULL;
 }
 
-static int
+static void
 check_schema(struct diags *diags, const struct doc *map)
 {
 	const struct doc *schema = doc_get(map, "schema");
 
 	if (!schema ||
 	    (schema->kind == DOC_STRING && strcmp(schema->text, "moeplan/model/v1") == 0))
-		return 0;
-	return diag_error(diags, schema->loc, "'schema' is '%s', a model is 'moeplan/model/v1'",
+		return;
+	diag_error(diags, schema->loc, "'schema' is '%s', a model is 'moeplan/model/v1'",
 	    schema->text ? schema->text : doc_kind_name(schema->kind));
+}
+
+static struct model *
+build(struct hf *hf, struct model_yaml *yaml, const char *name)
+{
+	static const struct hf_family plain = {.own_expert_width = true};
+
+	set_names(hf, model_fields);
+	set_names(hf, model_mla_fields);
+	if (yaml->like)
+		return hf_read(hf, name ? name : yaml->like, override, yaml);
+	hf->inner = hf->outer;
+	hf->family = &plain;
+	override(hf, yaml);
+	return hf_build(hf, name);
 }
 
 struct model *
 model_yaml_read(struct arena *arena, struct diags *diags, const struct doc *map, const char *name)
 {
 	static const char *const skip[] = {"schema", NULL};
-	static const struct hf_family plain = {.own_expert_width = true};
 	struct field_context context = {arena, diags};
 	struct model_yaml yaml = {0};
-	struct hf hf = {.arena = arena, .diags = diags, .outer = map, .inner = map, .own = true};
+	struct hf hf = {.arena = arena, .diags = diags, .outer = map, .own = true};
+	int errors = diags->errors;
+	struct model *model;
 
-	if (check_schema(diags, map) != 0 ||
-	    fields_read(model_fields, &yaml, map, skip, &context) != 0)
-		return NULL;
-	set_names(&hf, model_fields);
-	set_names(&hf, model_mla_fields);
-	if (yaml.name)
-		name = yaml.name;
-	if (yaml.like) {
+	check_schema(diags, map);
+	fields_read(model_fields, &yaml, map, skip, &context);
+	if (yaml.like)
 		hf.outer = example(&context, map, yaml.like);
-		return hf.outer ? hf_read(&hf, name ? name : yaml.like, override, &yaml) : NULL;
-	}
-	hf.family = &plain;
-	override(&hf, &yaml);
-	return hf_build(&hf, name);
+	if (diags->errors != errors)
+		return NULL;
+	model = build(&hf, &yaml, yaml.name ? yaml.name : name);
+	return diags->errors == errors ? model : NULL;
 }
