@@ -142,28 +142,28 @@ enum hf_key {
 struct hf_family {
 	const char *architectures; /* words */
 	const char *model_types;   /* words */
-	const char *uncounted;	   /* why its parameters are not known */
-	enum qk_norm qk_norm;	   /* the kind, where there is one */
-	bool qk_always;		   /* … and it is there although no key says so */
-	bool qk_weightless;	   /* use_qk_norm means a norm without weights */
-	int norms, final_norm;	   /* elements in multiples of the hidden size; 0: 2 and 1 */
+	const char *uncounted;     /* why its parameters are not known */
+	enum qk_norm qk_norm;  /* QK_NORM_FULL where a norm spans all heads, else it is a head's */
+	bool qk_always;        /* there is one although no key says so */
+	bool qk_weightless;    /* use_qk_norm means a norm without weights */
+	int norms, final_norm; /* elements in multiples of the hidden size; 0: 2 and 1 */
 
 	bool qkv_bias; /* unless the file says otherwise */
 	bool qkv_only; /* attention_bias leaves the output projection out */
 	bool all_bias; /* every projection has one, no key says so */
 	bool out_gate;
 	bool sinks;
-	bool mla;		/* kv_lora_rank must be there */
-	bool mha;		/* no num_key_value_heads means as many as query heads */
-	bool head_dim;		/* hidden / heads would be wrong: head_dim must be there */
-	bool lightning;		/* its linear layers are lightning attention */
-	bool chunked;		/* rotary layers attend inside chunks */
+	bool mla;               /* kv_lora_rank must be there */
+	bool mha;               /* no num_key_value_heads means as many as query heads */
+	bool head_dim;          /* hidden / heads would be wrong: head_dim must be there */
+	bool lightning;         /* its linear layers are lightning attention */
+	bool chunked;           /* rotary layers attend inside chunks */
 	bool window_on_request; /* sliding_window counts only with use_sliding_window */
-	int window_period;	/* without a list: layer l is full when (l + 1) % period == 0 */
+	int window_period;      /* without a list: layer l is full when (l + 1) % period == 0 */
 
 	bool tied; /* class default of tie_word_embeddings */
 	bool learned_positions;
-	bool ungated;	       /* two matrices an MLP */
+	bool ungated;          /* two matrices an MLP */
 	bool own_expert_width; /* an expert is never as wide as the dense MLP for want of a key */
 	bool expert_bias;
 	bool router_bias; /* correction bias (or a true one) although no key says so */
@@ -171,15 +171,15 @@ struct hf_family {
 	bool shared_always;   /* one shared expert although no key says so */
 	bool shared_is_ffn;   /* shared expert as wide as intermediate_size */
 	bool shared_by_count; /* n x expert width, whatever width key is there */
-	bool blocks;	      /* a list names blocks, each a mixer or an FFN */
+	bool blocks;          /* a list names blocks, each a mixer or an FFN */
 	bool parallel_dense;  /* dense MLP beside the experts in every layer */
 	bool modality_lists;  /* lists of two: text, vision */
 
-	bool mtp_dense;	       /* MTP layer: sliding window and dense FFN */
+	bool mtp_dense;        /* MTP layer: sliding window and dense FFN */
 	bool mtp_unknown;      /* MTP layers of unpublished shape: not counted */
 	unsigned stored;       /* enum stored bits */
 	bool stored_needs_mtp; /* … when the config lists MTP layers */
-	int64_t tower;	       /* elements of the vision tower that the checkpoint holds */
+	int64_t tower;         /* elements of the vision tower that the checkpoint holds */
 };
 
 struct hf {
@@ -189,7 +189,7 @@ struct hf {
 	const struct doc *inner; /* text_config, or the same */
 	const struct hf_family *family;
 	const struct doc *nodes[HF_KEYS]; /* NULL for absent and for null */
-	bool missing[HF_KEYS];		  /* reported as missing */
+	bool missing[HF_KEYS];            /* reported as missing */
 	/*
 	 * Our own format: the names of its keys; lists may be longer than the layers (a model cut
 	 * short) and defaults are documented, so not announced.

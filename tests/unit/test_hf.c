@@ -120,8 +120,8 @@ Test(hf, agrees_with_published_totals)
 
 		if (c->published) {
 			params_count(t.model, &params);
-			cr_expect_eq(with_extras(&params, c->made_of), c->published, "%s %" PRId64, c->name,
-			    with_extras(&params, c->made_of) - c->published);
+			cr_expect_eq(with_extras(&params, c->made_of), c->published, "%s %" PRId64,
+			    c->name, with_extras(&params, c->made_of) - c->published);
 			checked++;
 		}
 		model_text_free(&t);
@@ -130,9 +130,9 @@ Test(hf, agrees_with_published_totals)
 }
 
 /* A small GQA decoder with room for one or two keys more. */
-#define DECODER \
-	"{'architectures': ['LlamaForCausalLM'],\n'model_type': 'llama',\n'hidden_size': 64,\n" \
-	"'num_hidden_layers': 4,\n'num_attention_heads': 8,\n'num_key_value_heads': 2,\n" \
+#define DECODER                                                                                    \
+	"{'architectures': ['LlamaForCausalLM'],\n'model_type': 'llama',\n'hidden_size': 64,\n"    \
+	"'num_hidden_layers': 4,\n'num_attention_heads': 8,\n'num_key_value_heads': 2,\n"          \
 	"'intermediate_size': 128,\n'vocab_size': 1000,\n'tie_word_embeddings': false"
 #define MOE DECODER ",\n'num_experts': 8,\n'num_experts_per_tok': 2,\n'moe_intermediate_size': 32"
 
@@ -158,8 +158,8 @@ Test(hf, decoder_by_hand)
 	    4 * (layer + 64 + 2 * 16 + 64) + 2 * 1000 * 64 + 64);
 	cr_assert_eq(total_of(DECODER ",\n'mlp_bias': true}"),
 	    4 * (layer + 2 * 128 + 64) + 2 * 1000 * 64 + 64);
-	cr_assert_eq(total_of(DECODER ",\n'lm_head_bias': true}"),
-	    4 * layer + 2 * 1000 * 64 + 64 + 1000);
+	cr_assert_eq(
+	    total_of(DECODER ",\n'lm_head_bias': true}"), 4 * layer + 2 * 1000 * 64 + 64 + 1000);
 }
 
 Test(hf, moe_by_hand)
@@ -173,7 +173,8 @@ Test(hf, moe_by_hand)
 	cr_expect_eq(total_of(MOE ",\n'moe_layer_freq': [0, 1, 1, 1]}"), 3 * moe + dense + ends);
 	cr_expect_eq(total_of(MOE ",\n'mlp_only_layers': [0, 2]}"), 2 * moe + 2 * dense + ends);
 	cr_expect_eq(total_of(MOE ",\n'decoder_sparse_step': 4}"), moe + 3 * dense + ends);
-	cr_expect_eq(total_of(MOE ",\n'interleave_moe_layer_step': 2}"), 2 * moe + 2 * dense + ends);
+	cr_expect_eq(
+	    total_of(MOE ",\n'interleave_moe_layer_step': 2}"), 2 * moe + 2 * dense + ends);
 	cr_expect_eq(total_of(MOE ",\n'expert_layer_period': 4,\n'expert_layer_offset': 1}"),
 	    moe + 3 * dense + ends);
 	cr_expect_eq(total_of(MOE ",\n'moe_layer_start_index': 1,\n'moe_layer_end_index': 2}"),
@@ -181,8 +182,7 @@ Test(hf, moe_by_hand)
 	cr_expect_eq(total_of(MOE ",\n'moe_layer_start_index': 1,\n'moe_layer_end_index': -1}"),
 	    3 * moe + dense + ends);
 	cr_expect_eq(total_of(MOE ",\n'moe_layer_num_skipped': 3}"), moe + 3 * dense + ends);
-	cr_expect_eq(
-	    total_of(MOE ",\n'mlp_layer_types': ['dense', 'sparse', 'sparse', 'dense']}"),
+	cr_expect_eq(total_of(MOE ",\n'mlp_layer_types': ['dense', 'sparse', 'sparse', 'dense']}"),
 	    2 * moe + 2 * dense + ends);
 	cr_expect_eq(total_of(MOE ",\n'n_shared_experts': 2}"), 4 * (moe + 3 * 64 * 64) + ends);
 	cr_expect_eq(total_of(MOE ",\n'shared_expert_intermediate_size': 0}"), 4 * moe + ends);
@@ -280,7 +280,8 @@ Test(hf, unknown_architecture_is_read_with_a_warning)
 	    "'vocab_size': 512}");
 
 	cr_assert_not_null(t.model);
-	cr_expect(model_text_says(&t, SEVERITY_WARNING, "architecture 'NewForCausalLM' is not known", 0));
+	cr_expect(
+	    model_text_says(&t, SEVERITY_WARNING, "architecture 'NewForCausalLM' is not known", 0));
 	cr_expect(model_text_says(&t, SEVERITY_WARNING, "'tie_word_embeddings'", 0));
 	cr_expect_str_eq(t.model->architecture, "NewForCausalLM");
 	model_text_free(&t);
@@ -303,51 +304,51 @@ static const struct {
 	int line;
 	const char *message;
 } bad_files[] = {
-	{MOE ",\n'n_group': -1}", 13, "'n_group' is '-1', not an integer from 0 to 1000000"},
-	{MOE ",\n'n_shared_experts': 1.5}", 13, "'n_shared_experts' is '1.5'"},
-	{MOE ",\n'moe_layer_freq': 'every'}", 13, "'moe_layer_freq' is 'every'"},
-	{MOE ",\n'moe_layer_freq': 0}", 13, "'moe_layer_freq' is 0"},
-	{MOE ",\n'head_dim': Infinity}", 13, "'head_dim' is 'Infinity'"},
-	{MOE ",\n'attention_bias': 'yes'}", 13, "'attention_bias' is a string, not true or false"},
-	{MOE ",\n'moe_layer_freq': [1, 1, 1]}", 13, "'moe_layer_freq' has 3 items for 4 layers"},
-	{MOE ",\n'mlp_layer_types': ['dense', 'moe', 'moe', 'odd']}", 13, "'odd'"},
-	{MOE ",\n'experts_per_token': 4}", 13,
-	    "'experts_per_token' is 4 but 'num_experts_per_tok' is 2"},
-	{MOE ",\n'n_group': 3,\n'topk_group': 1}", 13, "routing groups divide the experts"},
-	{MOE ",\n'n_group': 4,\n'topk_group': 8}", 14, "no more routing groups than there are"},
-	{MOE ",\n'layer_types': ['sliding_attention', 'full_attention', 'full_attention',"
-	     "'full_attention']}",
-	    1, "the model has no 'sliding_window'"},
-	{DECODER ",\n'num_experts': 4,\n'num_experts_per_tok': 5,\n'moe_intermediate_size': 8}", 11,
-	    "a token uses no more experts than there are"},
-	{DECODER ",\n'num_experts': 4,\n'num_experts_per_tok': 0,\n'moe_intermediate_size': 8}", 11,
-	    "'num_experts_per_tok' is 0 with 4 experts"},
-	{DECODER ",\n'num_experts': 4,\n'moe_intermediate_size': 8}", 1,
-	    "the model has no 'num_experts_per_tok'"},
-	{DECODER ",\n'num_experts': 2000000}", 10, "'num_experts' is '2000000'"},
-	{DECODER ",\n'num_experts': 1000000,\n'num_experts_per_tok': 1,\n"
-	         "'moe_intermediate_size': 16777216}",
-	    1, "a layer has more than 1e+14 parameters"},
-	{DECODER ",\n'kv_lora_rank': 16}", 1, "the model has no 'qk_nope_head_dim'"},
-	{DECODER ",\n'hybrid_override_pattern': 'M*E'}", 4, "'num_hidden_layers' is 4 but there are 3"},
-	{DECODER ",\n'hybrid_override_pattern': '**Q*'}", 10, "block 2 is none of"},
-	{DECODER ",\n'compress_ratios': []}", 10, "'compress_ratios' is an empty list"},
-	{"{'architectures': ['X'], 'num_hidden_layers': 2000}", 1, "not an integer from 1 to 1024"},
-	{"{'architectures': ['Qwen3ForCausalLM'], 'hidden_size': 2048, 'num_hidden_layers': 1,\n"
-	 "'num_attention_heads': 32, 'num_key_value_heads': 4, 'intermediate_size': 64,\n"
-	 "'vocab_size': 100}",
-	    1, "the model has no 'head_dim'"},
-	{"{'architectures': ['MixtralForCausalLM'], 'hidden_size': 2048, 'num_hidden_layers': 1,\n"
-	 "'num_attention_heads': 30, 'num_key_value_heads': 4, 'intermediate_size': 64,\n"
-	 "'vocab_size': 100}",
-	    2, "is no multiple of"},
-	{"{'architectures': ['MixtralForCausalLM'], 'hidden_size': 2048, 'num_hidden_layers': 1,\n"
-	 "'num_attention_heads': 32, 'num_key_value_heads': 5, 'intermediate_size': 64,\n"
-	 "'vocab_size': 100}",
-	    2, "key-value heads divide the query heads"},
-	{"{'architectures': ['MixtralForCausalLM'], 'hidden_size': 2048, 'num_hidden_layers': 1,\n"
-	 "'num_attention_heads': 32, 'intermediate_size': 64, 'vocab_size': 100}",
-	    1, "the model has no 'num_key_value_heads'"},
+    {MOE ",\n'n_group': -1}", 13, "'n_group' is '-1', not an integer from 0 to 1000000"},
+    {MOE ",\n'n_shared_experts': 1.5}", 13, "'n_shared_experts' is '1.5'"},
+    {MOE ",\n'moe_layer_freq': 'every'}", 13, "'moe_layer_freq' is 'every'"},
+    {MOE ",\n'moe_layer_freq': 0}", 13, "'moe_layer_freq' is 0"},
+    {MOE ",\n'head_dim': Infinity}", 13, "'head_dim' is 'Infinity'"},
+    {MOE ",\n'attention_bias': 'yes'}", 13, "'attention_bias' is a string, not true or false"},
+    {MOE ",\n'moe_layer_freq': [1, 1, 1]}", 13, "'moe_layer_freq' has 3 items for 4 layers"},
+    {MOE ",\n'mlp_layer_types': ['dense', 'moe', 'moe', 'odd']}", 13, "'odd'"},
+    {MOE ",\n'experts_per_token': 4}", 13,
+	"'experts_per_token' is 4 but 'num_experts_per_tok' is 2"},
+    {MOE ",\n'n_group': 3,\n'topk_group': 1}", 13, "routing groups divide the experts"},
+    {MOE ",\n'n_group': 4,\n'topk_group': 8}", 14, "no more routing groups than there are"},
+    {MOE ",\n'layer_types': ['sliding_attention', 'full_attention', 'full_attention',"
+	 "'full_attention']}",
+	1, "the model has no 'sliding_window'"},
+    {DECODER ",\n'num_experts': 4,\n'num_experts_per_tok': 5,\n'moe_intermediate_size': 8}", 11,
+	"a token uses no more experts than there are"},
+    {DECODER ",\n'num_experts': 4,\n'num_experts_per_tok': 0,\n'moe_intermediate_size': 8}", 11,
+	"'num_experts_per_tok' is 0 with 4 experts"},
+    {DECODER ",\n'num_experts': 4,\n'moe_intermediate_size': 8}", 1,
+	"the model has no 'num_experts_per_tok'"},
+    {DECODER ",\n'num_experts': 2000000}", 10, "'num_experts' is '2000000'"},
+    {DECODER ",\n'num_experts': 1000000,\n'num_experts_per_tok': 1,\n"
+	     "'moe_intermediate_size': 16777216}",
+	1, "a layer has more than 1e+14 parameters"},
+    {DECODER ",\n'kv_lora_rank': 16}", 1, "the model has no 'qk_nope_head_dim'"},
+    {DECODER ",\n'hybrid_override_pattern': 'M*E'}", 4, "'num_hidden_layers' is 4 but there are 3"},
+    {DECODER ",\n'hybrid_override_pattern': '**Q*'}", 10, "block 2 is none of"},
+    {DECODER ",\n'compress_ratios': []}", 10, "'compress_ratios' is an empty list"},
+    {"{'architectures': ['X'], 'num_hidden_layers': 2000}", 1, "not an integer from 1 to 1024"},
+    {"{'architectures': ['Qwen3ForCausalLM'], 'hidden_size': 2048, 'num_hidden_layers': 1,\n"
+     "'num_attention_heads': 32, 'num_key_value_heads': 4, 'intermediate_size': 64,\n"
+     "'vocab_size': 100}",
+	1, "the model has no 'head_dim'"},
+    {"{'architectures': ['MixtralForCausalLM'], 'hidden_size': 2048, 'num_hidden_layers': 1,\n"
+     "'num_attention_heads': 30, 'num_key_value_heads': 4, 'intermediate_size': 64,\n"
+     "'vocab_size': 100}",
+	2, "is no multiple of"},
+    {"{'architectures': ['MixtralForCausalLM'], 'hidden_size': 2048, 'num_hidden_layers': 1,\n"
+     "'num_attention_heads': 32, 'num_key_value_heads': 5, 'intermediate_size': 64,\n"
+     "'vocab_size': 100}",
+	2, "key-value heads divide the query heads"},
+    {"{'architectures': ['MixtralForCausalLM'], 'hidden_size': 2048, 'num_hidden_layers': 1,\n"
+     "'num_attention_heads': 32, 'intermediate_size': 64, 'vocab_size': 100}",
+	1, "the model has no 'num_key_value_heads'"},
 };
 
 Test(hf, says_what_is_wrong_and_where)
@@ -405,7 +406,8 @@ Test(hf, unmodelled_names_kinds_and_layers)
 {
 	struct model_text t = read_case("nemotron-3-ultra-550b-a55b");
 
-	cr_expect_str_eq(t.model->unmodelled, "Mamba-2 layers (48 of 108), latent experts (48 of 108)");
+	cr_expect_str_eq(
+	    t.model->unmodelled, "Mamba-2 layers (48 of 108), latent experts (48 of 108)");
 	cr_expect_not(mixer_is_modelled(&t.model->kinds[0].mixer));
 	model_text_free(&t);
 	t = read_case("glm-5.2");

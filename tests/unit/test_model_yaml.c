@@ -29,25 +29,25 @@ read_ok(const char *text)
 Test(model_yaml, shape_of_deepseek_v3)
 {
 	struct model_text t = read_ok("schema: moeplan/model/v1\n"
-	                              "name: mine\n"
-	                              "hidden_size: 7168\n"
-	                              "num_layers: 61\n"
-	                              "num_attention_heads: 128\n"
-	                              "vocab_size: 129280\n"
-	                              "ffn_hidden_size: 18432\n"
-	                              "num_experts: 256\n"
-	                              "top_k: 8\n"
-	                              "moe_ffn_hidden_size: 2048\n"
-	                              "shared_expert_width: 2048\n"
-	                              "dense_first_layers: 3\n"
-	                              "mtp_layers: 1\n"
-	                              "max_position_embeddings: 4096\n"
-	                              "mla:\n"
-	                              "  q_lora_rank: 1536\n"
-	                              "  kv_lora_rank: 512\n"
-	                              "  qk_nope_head_dim: 128\n"
-	                              "  qk_rope_head_dim: 64\n"
-	                              "  v_head_dim: 128\n");
+				      "name: mine\n"
+				      "hidden_size: 7168\n"
+				      "num_layers: 61\n"
+				      "num_attention_heads: 128\n"
+				      "vocab_size: 129280\n"
+				      "ffn_hidden_size: 18432\n"
+				      "num_experts: 256\n"
+				      "top_k: 8\n"
+				      "moe_ffn_hidden_size: 2048\n"
+				      "shared_expert_width: 2048\n"
+				      "dense_first_layers: 3\n"
+				      "mtp_layers: 1\n"
+				      "max_position_embeddings: 4096\n"
+				      "mla:\n"
+				      "  q_lora_rank: 1536\n"
+				      "  kv_lora_rank: 512\n"
+				      "  qk_nope_head_dim: 128\n"
+				      "  qk_rope_head_dim: 64\n"
+				      "  v_head_dim: 128\n");
 	struct params p;
 
 	params_count(t.model, &p);
@@ -64,8 +64,8 @@ Test(model_yaml, shape_of_deepseek_v3)
 Test(model_yaml, dense_decoder)
 {
 	struct model_text t = read_ok("hidden_size: 4096\nnum_layers: 32\nnum_attention_heads: 32\n"
-	                              "num_key_value_heads: 8\nvocab_size: 128256\n"
-	                              "ffn_hidden_size: 14336\ntie_embeddings: false\n");
+				      "num_key_value_heads: 8\nvocab_size: 128256\n"
+				      "ffn_hidden_size: 14336\ntie_embeddings: false\n");
 
 	cr_expect_eq(total(t.model), 8030261248);
 	cr_expect_null(model_moe(t.model));
@@ -75,7 +75,7 @@ Test(model_yaml, dense_decoder)
 Test(model_yaml, section_of_a_combined_file)
 {
 	struct model_text t = read_ok("model:\n  like: llama3.1-8b\n  num_layers: 16\n"
-	                              "job:\n  top: 3\n");
+				      "job:\n  top: 3\n");
 
 	cr_expect_eq(t.model->layers, 16);
 	model_text_free(&t);
@@ -83,9 +83,10 @@ Test(model_yaml, section_of_a_combined_file)
 
 Test(model_yaml, moe_frequency)
 {
-#define SMALL \
-	"hidden_size: 64\nnum_layers: 4\nnum_attention_heads: 4\nnum_key_value_heads: 2\n" \
-	"vocab_size: 100\nffn_hidden_size: 128\nnum_experts: 4\ntop_k: 2\nmoe_ffn_hidden_size: 32\n"
+#define SMALL                                                                                      \
+	"hidden_size: 64\nnum_layers: 4\nnum_attention_heads: 4\nnum_key_value_heads: 2\n"         \
+	"vocab_size: 100\nffn_hidden_size: 128\nnum_experts: 4\ntop_k: 2\nmoe_ffn_hidden_size: "   \
+	"32\n"
 	struct model_text every = read_ok(SMALL "moe_layer_freq: 2\n");
 	struct model_text list = read_ok(SMALL "moe_layer_freq: [1, 0, 1, 0]\n");
 	struct model_text window = read_ok(SMALL "sliding_window: 16\n");
@@ -117,7 +118,7 @@ Test(model_yaml, like_keeps_the_order_of_kinds)
 Test(model_yaml, like_changes_single_keys)
 {
 	struct model_text t = read_ok("like: mixtral-8x7b\nnum_experts: 16\ntop_k: 4\n"
-	                              "num_key_value_heads: 32\nname: wide\n");
+				      "num_key_value_heads: 32\nname: wide\n");
 	const struct layer_kind *moe = model_moe(t.model);
 
 	cr_expect_eq(moe->ffn.experts, 16);
@@ -141,24 +142,24 @@ static const struct {
 	int line;
 	const char *message;
 } bad_files[] = {
-	{"like: deepseek-v4\n", 1, "no built-in model is called 'deepseek-v4'"},
-	{"like: qwen3-8b\nlayers: 3\n", 2, "'layers'"},
-	{"like: qwen3-8b\nnum_layers: 0\n", 2, "'num_layers'"},
-	{"like: qwen3-8b\nnum_layers: many\n", 2, "'num_layers'"},
-	{"like: qwen3-8b\nmla: 3\n", 2, "a map"},
-	{"like: qwen3-8b\nnum_key_value_heads: 5\n", 2, "key-value heads divide the query heads"},
-	{"like: qwen3-30b-a3b\ntop_k: 129\n", 2, "no more experts than there are"},
-	{"schema: moeplan/job/v1\nlike: qwen3-8b\n", 1, "'moeplan/model/v1'"},
-	{SMALL "tie_embeddings: 3\n", 10, "'tie_embeddings'"},
-	{SMALL "moe_layer_freq: [1, 0]\n", 10, "'moe_layer_freq' has 2 items for 4 layers"},
-	{"hidden_size: 64\n", 1, "the model has no 'num_layers'"},
-	{"hidden_size: 64\n", 1, "the model has no 'vocab_size'"},
-	{"hidden_size: 64\nnum_layers: 1\nnum_attention_heads: 4\nnum_key_value_heads: 4\n"
-	 "vocab_size: 9\nnum_experts: 4\nffn_hidden_size: 8\n",
-	    1, "the model has no 'moe_ffn_hidden_size'"},
-	{"hidden_size: 64\nnum_layers: 1\nnum_attention_heads: 4\nvocab_size: 9\nffn_hidden_size: 8\n", 1,
-	    "the model has no 'num_key_value_heads'"},
-	{"- 1\n", 1, "a model is a map of keys"},
+    {"like: deepseek-v4\n", 1, "no built-in model is called 'deepseek-v4'"},
+    {"like: qwen3-8b\nlayers: 3\n", 2, "'layers'"},
+    {"like: qwen3-8b\nnum_layers: 0\n", 2, "'num_layers'"},
+    {"like: qwen3-8b\nnum_layers: many\n", 2, "'num_layers'"},
+    {"like: qwen3-8b\nmla: 3\n", 2, "a map"},
+    {"like: qwen3-8b\nnum_key_value_heads: 5\n", 2, "key-value heads divide the query heads"},
+    {"like: qwen3-30b-a3b\ntop_k: 129\n", 2, "no more experts than there are"},
+    {"schema: moeplan/job/v1\nlike: qwen3-8b\n", 1, "'moeplan/model/v1'"},
+    {SMALL "tie_embeddings: 3\n", 10, "'tie_embeddings'"},
+    {SMALL "moe_layer_freq: [1, 0]\n", 10, "'moe_layer_freq' has 2 items for 4 layers"},
+    {"hidden_size: 64\n", 1, "the model has no 'num_layers'"},
+    {"hidden_size: 64\n", 1, "the model has no 'vocab_size'"},
+    {"hidden_size: 64\nnum_layers: 1\nnum_attention_heads: 4\nnum_key_value_heads: 4\n"
+     "vocab_size: 9\nnum_experts: 4\nffn_hidden_size: 8\n",
+	1, "the model has no 'moe_ffn_hidden_size'"},
+    {"hidden_size: 64\nnum_layers: 1\nnum_attention_heads: 4\nvocab_size: 9\nffn_hidden_size: 8\n",
+	1, "the model has no 'num_key_value_heads'"},
+    {"- 1\n", 1, "a model is a map of keys"},
 };
 
 Test(model_yaml, says_what_is_wrong_and_where)

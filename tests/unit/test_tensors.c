@@ -117,13 +117,14 @@ Test(tensors, ends)
 
 Test(tensors, latent_experts)
 {
-	struct model_text t = model_from_text("{'architectures': ['NemotronHForCausalLM'],"
-	                                      "'hidden_size': 256, 'vocab_size': 100, 'head_dim': 16,"
-	                                      "'num_attention_heads': 4, 'num_key_value_heads': 2,"
-	                                      "'hybrid_override_pattern': '*E',"
-	                                      "'n_routed_experts': 8, 'num_experts_per_tok': 2,"
-	                                      "'moe_intermediate_size': 64, 'moe_latent_size': 32,"
-	                                      "'tie_word_embeddings': false}");
+	struct model_text t =
+	    model_from_text("{'architectures': ['NemotronHForCausalLM'],"
+			    "'hidden_size': 256, 'vocab_size': 100, 'head_dim': 16,"
+			    "'num_attention_heads': 4, 'num_key_value_heads': 2,"
+			    "'hybrid_override_pattern': '*E',"
+			    "'n_routed_experts': 8, 'num_experts_per_tok': 2,"
+			    "'moe_intermediate_size': 64, 'moe_latent_size': 32,"
+			    "'tie_word_embeddings': false}");
 	struct tensor rows[TENSORS_MAX];
 	size_t n;
 
