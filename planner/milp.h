@@ -43,13 +43,17 @@ struct milp_result {
 	double objective;
 	double bound;	     /* best proved lower bound; objective when optimal */
 	double *x;	     /* per column, arena */
+	double *dual;	     /* per row, arena; NULL for a model with integer columns */
 	const char *message; /* MILP_FAILED: GLPK's own words */
 };
 
 struct milp_options {
 	double time_limit_s;  /* 0: none */
+	int node_limit;	      /* of branch and bound, the same on every machine; 0: none */
 	double gap;	      /* stop at this relative gap; 0: optimal */
 	int memory_limit_mib; /* GLPK fails beyond it; 0: none */
+	int iteration_limit;  /* of the simplex method, nodes together; 0: none */
+	const double *start;  /* a point to improve on, per column, or NULL; checked before use */
 };
 
 /*

@@ -33,6 +33,8 @@ struct milp_solver {
 	bool alone;	   /* the only problem in the environment when it was created */
 	int columns, rows; /* that GLPK knows */
 	int solves;	   /* that returned */
+	int iterations;	   /* GLPK's counter when this solve began */
+	bool has_start;	   /* options->start was checked and not yet handed over */
 	struct milp *milp;
 	const struct milp_options *options;
 	jmp_buf escape;
@@ -41,6 +43,7 @@ struct milp_solver {
 	double *values;
 	int room;
 	double best_bound;
+	int nodes;
 	enum milp_status status;
 };
 
@@ -79,14 +82,43 @@ on_error(void *info)
 	longjmp(solver->escape, 1);
 }
 
+static bool
+has_integers(const struct milp *milp)
+{
+	for (int j = 0; j < milp->n_columns; j++)
+		if (milp->columns[j].kind != MILP_CONTINUOUS)
+			return true;
+	return false;
+}
+
+/* GLPK counts columns from 1; it does not check what it is given here, milp_solve() did. */
+static void
+hand_over_start(struct milp_solver *solver, glp_tree *tree)
+{
+	double *point = arena_array(
+	    solver->milp->arena, (size_t)solver->columns + 1, sizeof(*point));
+
+	memcpy(point + 1, solver->options->start, (size_t)solver->columns * sizeof(*point));
+	glp_ios_heur_sol(tree, point);
+	solver->has_start = false;
+}
+
 static void
 on_node(glp_tree *tree, void *info)
 {
 	struct milp_solver *solver = info;
-	int best = glp_ios_best_node(tree);
+	int best = glp_ios_best_node(tree), limit = solver->options->iteration_limit;
 
 	if (best != 0)
 		solver->best_bound = glp_ios_node_bound(tree, best);
+	if (glp_ios_reason(tree) == GLP_IPREPRO)
+		solver->nodes++;
+	if (solver->options->node_limit > 0 && solver->nodes > solver->options->node_limit)
+		glp_ios_terminate(tree);
+	if (solver->has_start && glp_ios_reason(tree) == GLP_IHEUR)
+		hand_over_start(solver, tree);
+	if (limit > 0 && glp_get_it_cnt(solver->prob) - solver->iterations > limit)
+		glp_ios_terminate(tree);
 }
 
 static int
@@ -185,8 +217,10 @@ solve_relaxation(struct milp_solver *solver)
 
 	glp_init_smcp(&parameters);
 	parameters.tm_lim = milliseconds(solver);
+	if (solver->options->iteration_limit > 0)
+		parameters.it_lim = solver->options->iteration_limit;
 	code = glp_simplex(solver->prob, &parameters);
-	if (code == 0 || code == GLP_ETMLIM)
+	if (code == 0 || code == GLP_ETMLIM || code == GLP_EITLIM)
 		return code;
 	glp_adv_basis(solver->prob, 0);
 	return glp_simplex(solver->prob, &parameters);
@@ -219,7 +253,7 @@ branch_and_bound(struct milp_solver *solver)
 	parameters.cb_func = on_node;
 	parameters.cb_info = solver;
 	code = glp_intopt(solver->prob, &parameters);
-	if (code == 0 || code == GLP_EMIPGAP || code == GLP_ETMLIM)
+	if (code == 0 || code == GLP_EMIPGAP || code == GLP_ETMLIM || code == GLP_ESTOP)
 		solver->status = status_of(glp_mip_status(solver->prob));
 }
 
@@ -235,6 +269,8 @@ live_blocks(void)
 static void
 run_solver(struct milp_solver *solver)
 {
+	int code;
+
 	if (solver->options->memory_limit_mib > 0)
 		glp_mem_limit(solver->options->memory_limit_mib);
 	if (!solver->prob) {
@@ -246,14 +282,19 @@ run_solver(struct milp_solver *solver)
 	} else {
 		update(solver);
 	}
-	if (solve_relaxation(solver) == GLP_ETMLIM) {
+	solver->iterations = glp_get_it_cnt(solver->prob);
+	code = solve_relaxation(solver);
+	if (code == GLP_ETMLIM || code == GLP_EITLIM) {
 		solver->status = MILP_UNKNOWN;
 		return;
 	}
 	switch (glp_get_status(solver->prob)) {
 	case GLP_OPT:
 		solver->best_bound = glp_get_obj_val(solver->prob);
-		branch_and_bound(solver);
+		if (has_integers(solver->milp))
+			branch_and_bound(solver);
+		else
+			solver->status = MILP_OPTIMAL;
 		break;
 	case GLP_NOFEAS:
 		solver->status = MILP_INFEASIBLE;
@@ -300,11 +341,13 @@ checked_point(struct arena *arena, struct milp_solver *solver)
 {
 	const struct milp *milp = solver->milp;
 	struct milp_result result = {.status = solver->status, .bound = solver->best_bound};
+	bool integers = has_integers(milp);
 	double violation;
 
 	result.x = arena_array(arena, (size_t)milp->n_columns, sizeof(double));
 	for (int j = 0; j < milp->n_columns; j++) {
-		double x = glp_mip_col_val(solver->prob, j + 1);
+		double x = integers ? glp_mip_col_val(solver->prob, j + 1)
+		                    : glp_get_col_prim(solver->prob, j + 1);
 
 		result.x[j] = milp->columns[j].kind == MILP_CONTINUOUS ? x : nearbyint(x);
 		result.objective += milp->columns[j].cost * result.x[j];
@@ -316,6 +359,11 @@ checked_point(struct arena *arena, struct milp_solver *solver)
 			       milp->name, violation));
 	if (result.status == MILP_OPTIMAL)
 		result.bound = result.objective;
+	if (!integers) {
+		result.dual = arena_array(arena, (size_t)milp->n_rows, sizeof(double));
+		for (int i = 0; i < milp->n_rows; i++)
+			result.dual[i] = glp_get_row_dual(solver->prob, i + 1);
+	}
 	return result;
 }
 
@@ -351,10 +399,14 @@ milp_solve(struct arena *arena, struct milp *milp, const struct milp_options *op
 		return failed(arena, milp->mistake);
 	if (solver->broken)
 		return failed(arena, "GLPK failed on this model before");
+	if (options->start && !(milp_violation(milp, options->start) <= MAX_VIOLATION))
+		return failed(arena, "the point to start from breaks the model");
+	solver->has_start = options->start != NULL;
 	solver->options = options;
 	solver->words[0] = '\0';
 	solver->status = MILP_FAILED;
 	solver->best_bound = -INFINITY;
+	solver->nodes = 0;
 	glp_term_hook(on_print, solver);
 	glp_error_hook(on_error, solver);
 	returned = run_guarded(solver);
