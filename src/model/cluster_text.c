@@ -99,7 +99,7 @@ static int
 read_nic(struct words *w, const char *value)
 {
 	const char *x = strchr(value, 'x');
-	struct quantity rate;
+	struct quantity rate = {0};
 	char *count;
 
 	if (!x)

@@ -136,7 +136,7 @@ hint_worlds(struct diags *diags, int64_t world, int64_t copy)
 	if (below > 0)
 		diag_last_hint(diags,
 		    "use %lld or %lld GPUs, or degrees whose product divides %lld",
-		    (long long)below, (long long)(below + copy), (long long)world);
+		    (long long)below, (long long)below + copy, (long long)world);
 	else
 		diag_last_hint(diags, "use %lld GPUs, or degrees whose product divides %lld",
 		    (long long)copy, (long long)world);
@@ -394,7 +394,7 @@ batch_divides_report(const struct grid_rule *rule, const struct strategy *s,
 	diag_number(diags, diag, "divisor", (double)each);
 	if (below > 0)
 		diag_hint(diags, diag, "use --global-batch %lld or %lld", (long long)below,
-		    (long long)(below + each));
+		    (long long)below + each);
 	else
 		diag_hint(diags, diag, "use --global-batch %lld", (long long)each);
 }
@@ -419,7 +419,7 @@ chunks_filled_report(const struct grid_rule *rule, const struct strategy *s,
 	diag_number(diags, diag, "layers", (double)model->layers);
 	diag_hint(diags, diag,
 	    "only the first and the last chunk may be without: at most %lld chunks",
-	    (long long)(model->layers + 2));
+	    (long long)model->layers + 2);
 }
 
 bool

@@ -306,7 +306,7 @@ void
 widths_divide_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
-	const char *degree;
+	const char *degree = "tp";
 	struct shape shape = find_odd_width(s, model, &degree);
 	int64_t value = strcmp(degree, "tp") == 0 ? s->tp : s->etp;
 	struct diag *diag = BROKEN(rule, diags, "%s %lld is not a multiple of %s %lld", shape.name,

@@ -178,8 +178,8 @@ Test(strategy, options_read_back)
 	    "--world-size 64 --recompute selective:layernorm+moe_act --zero 0 --dispatcher deepep",
 	    "--world-size 64 --recompute full:3 --capacity 1.25 --precision fp8-blockwise",
 	    "--world-size 64 --grad-type bf16 --optimizer adam:fp8 --offload optimizer:0.35",
-	    "--world-size 64 --offload activations --loss eager --cuda-graphs on --overlap "
-	    "dp,tp,pp",
+	    "--world-size 64 --offload activations --loss eager --cuda-graphs on",
+	    "--world-size 64 --overlap dp,tp,pp",
 	    "--world-size 64 --offload optimizer --overlap none --schedule zb --pp 4",
 	    "--world-size 64 --pp 2 --order tp-cp-ep-pp-dp --gtp 2 --egtp 2 --tp 2 --ep 2 --etp 2",
 	    "--world-size 16 --pp 16 --layout 'Et*3|(tt|)*29m|L'",
