@@ -23,9 +23,9 @@
  * Commands never print and never exit: they fill request->out and return a status.
  */
 enum status {
-	STATUS_YES = 0,         /* done; warnings and at-risk included */
-	STATUS_NO = 1,          /* the answer is no */
-	STATUS_USAGE = 2,       /* usage or unreadable input */
+	STATUS_YES = 0,		/* done; warnings and at-risk included */
+	STATUS_NO = 1,		/* the answer is no */
+	STATUS_USAGE = 2,	/* usage or unreadable input */
 	STATUS_ENVIRONMENT = 3, /* out of memory, disk full, broken pipe */
 	STATUS_BUG = 70,
 };
@@ -67,7 +67,7 @@ struct request {
 	struct arguments arguments;
 
 	struct common common;
-	struct job job;        /* job.base: the strategy */
+	struct job job;	       /* job.base: the strategy */
 	struct job given;      /* the job as read, before anything was derived */
 	int64_t gpus_per_node; /* groups */
 
@@ -79,7 +79,7 @@ struct request {
 	bool utf8;  /* the locale can show more than ASCII */
 	bool color; /* results may carry colour */
 	bool color_errors;
-	struct str out;        /* the report or the JSON document */
+	struct str out; /* the report or the JSON document */
 };
 
 /* Fills `sets` with the command's tables over the request's members, a NULL row last. */
@@ -94,9 +94,9 @@ struct command {
 	const char *const *examples;
 	command_sets_fn *sets;
 	command_run_fn *run;
-	unsigned slots;        /* bit per enum slot that it takes */
+	unsigned slots;		  /* bit per enum slot that it takes */
 	const char *const *words; /* literal arguments: shells, commands; for completion */
-	bool has_document;     /* it has a JSON document */
+	bool has_document;	  /* it has a JSON document */
 };
 extern const struct command commands[]; /* ends with a NULL name */
 const struct command *command_find(const char *name);
@@ -105,8 +105,6 @@ const struct command *command_find(const char *name);
 void request_init(struct request *request, struct arena *arena);
 /* Reads options into the request; positional arguments are left in request->arguments. */
 int request_options(struct request *request, struct diags *diags);
-
-
 
 command_run_fn cmd_model, cmd_estimate, cmd_groups, cmd_plan, cmd_completion, cmd_help;
 

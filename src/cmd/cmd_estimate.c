@@ -28,7 +28,7 @@ more_gpus_than_there_are(struct request *request, const struct strategy *strateg
 	    (long long)strategy->world, (long long)request->cluster->world);
 	diag_last_hint(request->diags, "give a cluster of at least %lld nodes, or smaller degrees",
 	    (long long)((strategy->world + request->cluster->gpus_per_node - 1) /
-		request->cluster->gpus_per_node));
+			request->cluster->gpus_per_node));
 	return -1;
 }
 

@@ -44,8 +44,8 @@ choose_nodes(struct request *request, struct groups_facts *facts)
 		return STATUS_NO;
 	}
 	facts->assumed_nodes = request->gpus_per_node == 0;
-	facts->cluster = plain_nodes(request, world,
-	    facts->assumed_nodes ? GPUS_PER_NODE_DEFAULT : request->gpus_per_node);
+	facts->cluster = plain_nodes(
+	    request, world, facts->assumed_nodes ? GPUS_PER_NODE_DEFAULT : request->gpus_per_node);
 	return STATUS_YES;
 }
 
@@ -97,8 +97,8 @@ cmd_groups(struct request *request)
 
 	if (inputs_load(request, 0) != 0)
 		return STATUS_USAGE;
-	strategy_derive(&request->job.base, request->model,
-	    request->cluster ? request->cluster->world : 0);
+	strategy_derive(
+	    &request->job.base, request->model, request->cluster ? request->cluster->world : 0);
 	facts->strategy = &request->job.base;
 	if (facts->strategy->world == 0) {
 		diag_error(request->diags, nowhere, "the number of GPUs is not given");

@@ -6,6 +6,7 @@
 
 /* --- options that one command alone takes --------------------------------------------------- */
 
+/* clang-format off */
 static const struct field model_fields[] = {
 	{.name = "seq_len", .arg = "N", .help = "tokens of a sequence, for FLOPs a token "
 						 "(the longest that the config names)",
@@ -20,6 +21,7 @@ static const struct field groups_fields[] = {
 	    .max = 1 << 20, .option_only = true},
 	{.name = NULL},
 };
+/* clang-format on */
 
 /* --- tables by command ---------------------------------------------------------------------- */
 
@@ -77,36 +79,36 @@ plan_sets(struct request *request, struct field_set sets[MAX_SETS])
 /* --- the commands --------------------------------------------------------------------------- */
 
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
-static const char *const topics[] = {"names", "model", "estimate", "plan", "groups", "completion",
-	NULL};
+static const char *const topics[] = {
+    "names", "model", "estimate", "plan", "groups", "completion", NULL};
 
 static const char *const model_examples[] = {
-	"moeplan model deepseek-v3 --seq-len 4096",
-	"moeplan model path/to/config.json --format json",
-	NULL,
+    "moeplan model deepseek-v3 --seq-len 4096",
+    "moeplan model path/to/config.json --format json",
+    NULL,
 };
 static const char *const estimate_examples[] = {
-	"moeplan estimate mixtral-8x7b dgx-h100x2 --pp 2 --ep 8 --seq-len 4096 \\\n"
-	"      --global-batch 256",
-	"moeplan estimate run.yaml --ep 16          # sections of run.yaml, EP overridden",
-	NULL,
+    "moeplan estimate mixtral-8x7b dgx-h100x2 --pp 2 --ep 8 --seq-len 4096 \\\n"
+    "      --global-batch 256",
+    "moeplan estimate run.yaml --ep 16          # sections of run.yaml, EP overridden",
+    NULL,
 };
 static const char *const plan_examples[] = {
-	"moeplan plan deepseek-v2-lite dgx-h100 --seq-len 4096 --global-batch 512",
-	"moeplan plan config.json dgx-h100x16 --seq-len 4096 --global-batch 1024 \\\n"
-	"      --pin tp=1 --max pp=8,memory=70GiB --top 10",
-	"moeplan plan run.yaml --format json --output plan.json",
-	NULL,
+    "moeplan plan deepseek-v2-lite dgx-h100 --seq-len 4096 --global-batch 512",
+    "moeplan plan config.json dgx-h100x16 --seq-len 4096 --global-batch 1024 \\\n"
+    "      --pin tp=1 --max pp=8,memory=70GiB --top 10",
+    "moeplan plan run.yaml --format json --output plan.json",
+    NULL,
 };
 static const char *const groups_examples[] = {
-	"moeplan groups --world-size 16 --tp 2 --ep 4 --etp 1 --gpus-per-node 8",
-	"moeplan groups dgx-h100x16 --pp 4 --ep 8 --format json",
-	NULL,
+    "moeplan groups --world-size 16 --tp 2 --ep 4 --etp 1 --gpus-per-node 8",
+    "moeplan groups dgx-h100x16 --pp 4 --ep 8 --format json",
+    NULL,
 };
 static const char *const completion_examples[] = {
-	"source <(moeplan completion bash)",
-	"moeplan completion fish > ~/.config/fish/completions/moeplan.fish",
-	NULL,
+    "source <(moeplan completion bash)",
+    "moeplan completion fish > ~/.config/fish/completions/moeplan.fish",
+    NULL,
 };
 static const char *const help_examples[] = {"moeplan help plan", "moeplan help names", NULL};
 
@@ -115,17 +117,18 @@ enum {
 	TAKES_ALL = 1U << SLOT_MODEL | 1U << SLOT_CLUSTER | 1U << SLOT_JOB,
 };
 
-#define MODEL_TEXT \
-	"MODEL    a Hugging Face config.json or its folder, a YAML file, '-', or a\n" \
+#define MODEL_TEXT                                                                                 \
+	"MODEL    a Hugging Face config.json or its folder, a YAML file, '-', or a\n"              \
 	"         built-in name such as deepseek-v3\n"
-#define CLUSTER_TEXT \
-	"CLUSTER  a YAML file, a built-in name (dgx-h100x16: 16 nodes of that kind), or\n" \
+#define CLUSTER_TEXT                                                                               \
+	"CLUSTER  a YAML file, a built-in name (dgx-h100x16: 16 nodes of that kind), or\n"         \
 	"         a text: \"node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s\"\n"
-#define JOB_TEXT \
-	"JOB      a YAML file with 'schema: moeplan/job/v1'\n" \
-	"One file may hold the sections model, cluster, job and strategy; options\n" \
+#define JOB_TEXT                                                                                   \
+	"JOB      a YAML file with 'schema: moeplan/job/v1'\n"                                     \
+	"One file may hold the sections model, cluster, job and strategy; options\n"               \
 	"override what it says.\n"
 
+/* clang-format off */
 const struct command commands[] = {
 	{
 	    .name = "model",
@@ -183,6 +186,7 @@ const struct command commands[] = {
 	},
 	{.name = NULL},
 };
+/* clang-format on */
 
 const struct command *
 command_find(const char *name)

@@ -12,6 +12,7 @@
 static const char *const format_names[] = {"text", "json", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 
+/* clang-format off */
 const struct field common_fields[] = {
 	{.name = "format", .arg = "text|json", .help = "what the result is written as",
 	    .kind = FIELD_CHOICE, .offset = offsetof(struct common, format),
@@ -33,6 +34,7 @@ const struct field common_fields[] = {
 	    .offset = offsetof(struct common, version), .option_only = true},
 	{.name = NULL},
 };
+/* clang-format on */
 
 static bool
 contains_utf8(const char *name)
@@ -68,7 +70,7 @@ wants_color(int choice, int descriptor)
 	if (choice != COLOR_AUTO)
 		return choice == COLOR_ALWAYS;
 	return !(no_color && no_color[0]) && !(term && strcmp(term, "dumb") == 0) &&
-	    isatty(descriptor);
+	       isatty(descriptor);
 }
 
 static void
@@ -82,8 +84,8 @@ defaults(struct request *request)
 static void
 look(struct request *request)
 {
-	request->color = !request->common.output &&
-	    wants_color(request->common.color, STDOUT_FILENO);
+	request->color =
+	    !request->common.output && wants_color(request->common.color, STDOUT_FILENO);
 	request->color_errors = wants_color(request->common.color, STDERR_FILENO);
 }
 

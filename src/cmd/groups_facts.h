@@ -9,9 +9,9 @@
 struct groups_facts {
 	const struct strategy *strategy;
 	const struct cluster *cluster; /* the user's, or nodes of --gpus-per-node GPUs */
-	bool assumed_nodes;            /* GPUs a node were not given */
+	bool assumed_nodes;	       /* GPUs a node were not given */
 	const struct group_table *table;
-	struct group_span *spans;      /* of each kind: its widest group */
+	struct group_span *spans; /* of each kind: its widest group */
 };
 
 void json_groups(struct request *request, const struct groups_facts *facts);

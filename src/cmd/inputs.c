@@ -16,25 +16,25 @@
 const char *const slot_names[SLOTS + 1] = {"model", "cluster", "job", NULL};
 static const char *const section_names[] = {"model", "cluster", "job", "strategy", NULL};
 static const char *const slot_hints[SLOTS] = {
-	"MODEL is a config.json or its folder, a YAML file, '-' for standard input, or a "
-	"built-in name such as 'deepseek-v3'",
-	"CLUSTER is a YAML file, a built-in name such as 'dgx-h100x16' (16 nodes), or a "
-	"string such as \"node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s\"",
-	"JOB is a YAML file with 'schema: moeplan/job/v1'",
+    "MODEL is a config.json or its folder, a YAML file, '-' for standard input, or a "
+    "built-in name such as 'deepseek-v3'",
+    "CLUSTER is a YAML file, a built-in name such as 'dgx-h100x16' (16 nodes), or a "
+    "string such as \"node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s\"",
+    "JOB is a YAML file with 'schema: moeplan/job/v1'",
 };
 
 enum source_kind { SOURCE_MODEL, SOURCE_CLUSTER, SOURCE_JOB, SOURCE_COMBINED, SOURCE_TEXT };
 
 struct source {
-	const char *argument;   /* as it was given */
-	struct loc loc;         /* where: a section, or nowhere */
-	const char *path;       /* what to open, or NULL */
-	const char *text;       /* of a built-in model, or NULL */
-	const char *name;       /* what messages call it */
-	const char *folder;     /* with a slash, or "": paths inside are relative to it */
+	const char *argument;	/* as it was given */
+	struct loc loc;		/* where: a section, or nowhere */
+	const char *path;	/* what to open, or NULL */
+	const char *text;	/* of a built-in model, or NULL */
+	const char *name;	/* what messages call it */
+	const char *folder;	/* with a slash, or "": paths inside are relative to it */
 	const char *model_name; /* NULL: the model reader finds one */
 	enum source_kind kind;
-	const struct doc *doc;  /* NULL: SOURCE_TEXT */
+	const struct doc *doc; /* NULL: SOURCE_TEXT */
 };
 
 static const char *
@@ -77,8 +77,8 @@ file_path(struct arena *arena, const char *argument)
 		return NULL;
 	if (!S_ISDIR(status.st_mode))
 		return argument;
-	path = arena_printf(arena, "%s%sconfig.json", argument,
-	    argument[strlen(argument) - 1] == '/' ? "" : "/");
+	path = arena_printf(
+	    arena, "%s%sconfig.json", argument, argument[strlen(argument) - 1] == '/' ? "" : "/");
 	return stat(path, &status) == 0 ? path : NULL;
 }
 
@@ -134,8 +134,8 @@ not_found(struct request *request, const struct source *source, const char *trie
 	if (near)
 		diag_last_hint(request->diags, "did you mean '%s'?", near);
 	else
-		diag_last_hint(request->diags,
-		    "'moeplan help names' lists the built-in models and clusters");
+		diag_last_hint(
+		    request->diags, "'moeplan help names' lists the built-in models and clusters");
 	return -1;
 }
 
@@ -191,8 +191,8 @@ source_find(struct request *request, struct source *source, const char *folder)
 {
 	struct arena *arena = request->arena;
 	const char *argument = source->argument;
-	const char *tried = argument[0] == '/' ? argument
-					       : arena_printf(arena, "%s%s", folder, argument);
+	const char *tried =
+	    argument[0] == '/' ? argument : arena_printf(arena, "%s%s", folder, argument);
 
 	source->folder = "";
 	if (strcmp(argument, "-") == 0)
@@ -200,8 +200,8 @@ source_find(struct request *request, struct source *source, const char *folder)
 	source->path = file_path(arena, tried);
 	if (source->path) {
 		source->name = source->path;
-		source->folder = arena_strndup(arena, source->path,
-		    (size_t)(base_name(source->path) - source->path));
+		source->folder = arena_strndup(
+		    arena, source->path, (size_t)(base_name(source->path) - source->path));
 		source->model_name = name_of_model(arena, source->path);
 		return 0;
 	}
@@ -258,7 +258,7 @@ source_classify(struct request *request, struct source *source, unsigned taken)
 		return 0;
 	if (schema && schema->kind == DOC_STRING) {
 		static const char *const schemas[] = {"moeplan/model/v1", "moeplan/cluster/v1",
-			"moeplan/job/v1", "moeplan/run/v1", NULL};
+		    "moeplan/job/v1", "moeplan/run/v1", NULL};
 		int i;
 
 		for (i = 0; schemas[i] && strcmp(schemas[i], schema->text) != 0; i++)
@@ -318,8 +318,7 @@ read_source(struct request *request, const struct source *source)
 
 	switch (source->kind) {
 	case SOURCE_MODEL:
-		request->model =
-		    model_read(arena, request->diags, source->doc, source->model_name);
+		request->model = model_read(arena, request->diags, source->doc, source->model_name);
 		return request->model ? 0 : -1;
 	case SOURCE_CLUSTER:
 		request->cluster = cluster_read(arena, request->diags, source->doc);
@@ -403,8 +402,8 @@ read_combined(struct request *request, const struct source *source, unsigned ski
 		result |= job_read(&request->job, job, &request->context);
 	request->strategy_section = strategy;
 	if (strategy)
-		result |= fields_read(strategy_fields, &request->job.base, strategy, NULL,
-		    &request->context);
+		result |= fields_read(
+		    strategy_fields, &request->job.base, strategy, NULL, &request->context);
 	result |= check_section_names(request, source);
 	return result;
 }

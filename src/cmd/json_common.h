@@ -18,7 +18,7 @@ void json_model_summary(struct jsonw *w, const char *key, const struct model *mo
 void json_cluster_summary(struct jsonw *w, const char *key, const struct cluster *cluster);
 void json_strategy(struct jsonw *w, const char *key, const struct strategy *strategy);
 /* strategy, layout, memory, time, traffic, verdict: the members of an estimate. */
-void json_estimate_members(struct jsonw *w, const struct request *request,
-    const struct estimate *estimate);
+void json_estimate_members(
+    struct jsonw *w, const struct request *request, const struct estimate *estimate);
 
 #endif

@@ -69,8 +69,8 @@ json_strategy(struct jsonw *w, const char *key, const struct strategy *strategy)
 }
 
 static void
-json_stage(struct jsonw *w, const struct request *request, const struct estimate *estimate,
-    int stage)
+json_stage(
+    struct jsonw *w, const struct request *request, const struct estimate *estimate, int stage)
 {
 	const struct stage_memory *memory = &estimate->stages[stage];
 	int i;
@@ -78,8 +78,7 @@ json_stage(struct jsonw *w, const struct request *request, const struct estimate
 	jsonw_open(w, NULL);
 	jsonw_int(w, "stage", stage);
 	jsonw_int(w, "layers", memory->layers);
-	jsonw_string(w, "holds",
-	    text_stage_layers(w->out.arena, request->model, estimate, stage));
+	jsonw_string(w, "holds", text_stage_layers(w->out.arena, request->model, estimate, stage));
 	jsonw_int(w, "in_flight", memory->in_flight);
 	jsonw_open(w, "parts");
 	for (i = 0; i < MEMORY_PARTS; i++)
@@ -144,8 +143,7 @@ json_estimate_members(
 	jsonw_string(w, "verdict", verdict_names[estimate->verdict]);
 	jsonw_string(w, "skewed_verdict", verdict_names[estimate->skewed_verdict]);
 	json_strategy(w, "strategy", &estimate->strategy);
-	jsonw_string(
-	    w, "layout", layout_text(w->out.arena, &estimate->layout, request->model));
+	jsonw_string(w, "layout", layout_text(w->out.arena, &estimate->layout, request->model));
 	json_memory(w, request, estimate);
 	json_time(w, estimate);
 	jsonw_open(w, "traffic");

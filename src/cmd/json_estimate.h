@@ -5,7 +5,7 @@
 #include "cmd/json_common.h"
 
 /* The document of `moeplan estimate`; without an estimate the strategy is invalid. */
-void json_estimate(struct request *request, const struct strategy *strategy,
-    const struct estimate *estimate);
+void json_estimate(
+    struct request *request, const struct strategy *strategy, const struct estimate *estimate);
 
 #endif

@@ -29,8 +29,8 @@ json_parameters(struct jsonw *w, const struct model_facts *facts)
 	jsonw_int(w, "total", params->total);
 	jsonw_int(w, "active", params->active);
 	jsonw_int(w, "active_without_embedding", params->active_without_embedding);
-	jsonw_int(w, "active_without_embedding_and_head",
-	    params->active_without_embedding_and_head);
+	jsonw_int(
+	    w, "active_without_embedding_and_head", params->active_without_embedding_and_head);
 	jsonw_int(w, "mtp", params->mtp);
 	jsonw_open(w, "components");
 	for (i = 0; i < COMPONENTS; i++)

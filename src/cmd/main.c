@@ -50,8 +50,8 @@ write_results(struct request *request)
 	if (!request->common.output)
 		return write_stdout(request->out.text, request->out.length);
 	diags = diags_new(request->arena);
-	if (output_write_file(diags, request->common.output, request->out.text,
-		request->out.length) == 0)
+	if (output_write_file(
+		diags, request->common.output, request->out.text, request->out.length) == 0)
 		return STATUS_YES;
 	print_messages(request, diags, SEVERITY_ERROR);
 	return STATUS_ENVIRONMENT;
@@ -65,7 +65,7 @@ static enum status
 finish(struct request *request, enum status status)
 {
 	bool document = request->common.format == FORMAT_JSON && request->command->has_document &&
-	    !request->common.help && !request->common.version;
+			!request->common.help && !request->common.version;
 	enum severity least = request->common.quiet ? SEVERITY_WARNING : SEVERITY_NOTE;
 	enum status written = STATUS_YES;
 
@@ -100,8 +100,8 @@ check_words(struct request *request)
 
 	if (request->command->slots || request->arguments.count <= 1)
 		return 0;
-	return diag_error(request->diags, nowhere, "unexpected argument '%s'",
-	    request->arguments.positional[1]);
+	return diag_error(
+	    request->diags, nowhere, "unexpected argument '%s'", request->arguments.positional[1]);
 }
 
 static enum status

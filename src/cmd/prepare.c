@@ -65,7 +65,8 @@ need_covered_choices(struct request *request)
 	if (!refusal)
 		return STATUS_YES;
 	diag_error(request->diags, nowhere, "the cost of %s is not modelled", refusal);
-	diag_last_hint(request->diags, "leave it out: it is refused rather than priced as something else");
+	diag_last_hint(
+	    request->diags, "leave it out: it is refused rather than priced as something else");
 	return STATUS_NO;
 }
 

@@ -11,8 +11,10 @@
 const char *
 paint(const struct request *request, enum paint paint, const char *text)
 {
-	static const char *const codes[] = {[PAINT_BOLD] = "1", [PAINT_GOOD] = "1;32",
-	    [PAINT_DOUBT] = "1;33", [PAINT_BAD] = "1;31"};
+	static const char *const codes[] = {[PAINT_BOLD] = "1",
+	    [PAINT_GOOD] = "1;32",
+	    [PAINT_DOUBT] = "1;33",
+	    [PAINT_BAD] = "1;31"};
 
 	if (!request->color)
 		return text;
@@ -23,7 +25,8 @@ const char *
 text_verdict(const struct request *request, enum verdict verdict)
 {
 	static const enum paint paints[] = {[VERDICT_FITS] = PAINT_GOOD,
-	    [VERDICT_AT_RISK] = PAINT_DOUBT, [VERDICT_OOM] = PAINT_BAD,
+	    [VERDICT_AT_RISK] = PAINT_DOUBT,
+	    [VERDICT_OOM] = PAINT_BAD,
 	    [VERDICT_INVALID] = PAINT_BAD};
 
 	return paint(request, paints[verdict], verdict_names[verdict]);
@@ -34,7 +37,8 @@ text_label(struct request *request, const char *label)
 {
 	size_t length = strlen(label);
 
-	str_add(&request->out, paint(request, PAINT_BOLD, label));
+	if (length > 0)
+		str_add(&request->out, paint(request, PAINT_BOLD, label));
 	str_pad(&request->out, ' ', length < TEXT_LABEL_WIDTH ? TEXT_LABEL_WIDTH - length : 1);
 }
 
@@ -199,8 +203,8 @@ offload_text(struct arena *arena, const struct strategy *s)
 		break;
 	case OFFLOAD_OPTIMIZER:
 		return s->offload_fraction < 1
-		    ? arena_printf(arena, "optimizer:%g", s->offload_fraction)
-		    : "optimizer";
+			   ? arena_printf(arena, "optimizer:%g", s->offload_fraction)
+			   : "optimizer";
 	case OFFLOAD_ACTIVATIONS:
 		return "activations";
 	}

@@ -38,13 +38,13 @@ int64_t shared_experts(const struct ffn *ffn);
 /* A bar of `width` cells filled to `share` (0..1). */
 const char *text_bar(const struct request *request, double share, int width);
 /* text_memory.c: a stage's memory as letters, free space as dots, '|' where the GPU ends. */
-const char *text_memory_bar(const struct request *request, const struct stage_memory *stage,
-    double capacity_bytes);
+const char *text_memory_bar(
+    const struct request *request, const struct stage_memory *stage, double capacity_bytes);
 /* Short column heads; their first letters are the bar's. */
 extern const char *const memory_part_heads[MEMORY_PARTS];
 /* "embedding, 3 dense + 4 MoE, head" */
-const char *text_stage_layers(struct arena *arena, const struct model *model,
-    const struct estimate *estimate, int stage);
+const char *text_stage_layers(
+    struct arena *arena, const struct model *model, const struct estimate *estimate, int stage);
 
 /* text_time.c: parts by exposed seconds, greatest first; how many are worth showing. */
 int time_parts_sorted(const struct estimate *estimate, enum time_part order[TIME_PARTS]);

@@ -65,8 +65,7 @@ struct stage_row {
 };
 
 static void
-fill_row(struct request *request, const struct estimate *estimate, int stage,
-    struct stage_row *row)
+fill_row(struct request *request, const struct estimate *estimate, int stage, struct stage_row *row)
 {
 	const struct stage_memory *memory = &estimate->stages[stage];
 	int i;
@@ -140,7 +139,7 @@ static bool
 is_shown(const struct request *request, const struct stage_row *row, int index, int n, int worst)
 {
 	return n <= ROWS_MAX || request->common.verbose || index < ROWS_HEAD ||
-	    index >= n - ROWS_TAIL || (row->first <= worst && worst <= row->last);
+	       index >= n - ROWS_TAIL || (row->first <= worst && worst <= row->last);
 }
 
 static struct table *
@@ -164,8 +163,8 @@ stage_table(struct request *request, const struct estimate *estimate, bool used[
 static void
 print_stages(struct request *request, const struct estimate *estimate)
 {
-	struct stage_row *rows = arena_array(
-	    request->arena, (size_t)estimate->n_stages + 1, sizeof(*rows));
+	struct stage_row *rows =
+	    arena_array(request->arena, (size_t)estimate->n_stages + 1, sizeof(*rows));
 	bool used[MEMORY_PARTS];
 	struct table *table = stage_table(request, estimate, used);
 	int n = collapse(request, estimate, rows);
@@ -196,8 +195,8 @@ print_bar(struct request *request, const struct estimate *estimate)
 	str_addf(&request->out, "stage %-3d %s", estimate->worst_stage,
 	    text_memory_bar(request, worst, estimate->capacity_bytes));
 	if (free_bytes < 0)
-		str_addf(&request->out, "  | %s\n",
-		    units_gib(request->arena, estimate->capacity_bytes));
+		str_addf(
+		    &request->out, "  | %s\n", units_gib(request->arena, estimate->capacity_bytes));
 	else
 		str_addf(&request->out, "  free %.1f GiB\n", free_bytes / GIB);
 }

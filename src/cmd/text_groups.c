@@ -29,7 +29,7 @@ static bool
 same_groups(const struct group_kind *a, const struct group_kind *b)
 {
 	return a->size == b->size &&
-	    memcmp(a->ranks, b->ranks, (size_t)(a->count * a->size) * sizeof(*a->ranks)) == 0;
+	       memcmp(a->ranks, b->ranks, (size_t)(a->count * a->size) * sizeof(*a->ranks)) == 0;
 }
 
 static struct rows
@@ -49,8 +49,8 @@ find_rows(struct request *request, const struct groups_facts *facts)
 		for (j = 0; j < rows.n && !same_groups(rows.rows[j].kind, kind); j++)
 			;
 		if (j < rows.n)
-			rows.rows[j].name = arena_printf(
-			    request->arena, "%s, %s", rows.rows[j].name, kind->name);
+			rows.rows[j].name =
+			    arena_printf(request->arena, "%s, %s", rows.rows[j].name, kind->name);
 		else
 			rows.rows[rows.n++] = (struct row){kind, facts->spans[i], kind->name};
 	}
@@ -136,8 +136,7 @@ grid_nodes(const struct grid *grid)
 	grid_label(grid, "");
 	for (node = 0; node * gpus < world; node++) {
 		size_t width = (size_t)gpus * (grid->cell + 1) + (node > 0 ? 2 : 0);
-		const char *text =
-		    arena_printf(grid->request->arena, "node %lld", (long long)node);
+		const char *text = arena_printf(grid->request->arena, "node %lld", (long long)node);
 		size_t blanks = grid->cell + (node > 0 ? 2 : 0);
 
 		if ((node + 1) * gpus < world && blanks + strlen(text) < width) {
@@ -179,8 +178,7 @@ print_grid(const struct grid *grid, const struct rows *rows)
 		grid_nodes(grid);
 	grid_label(grid, "rank");
 	for (rank = 0; rank < world; rank++)
-		grid_cell(grid, rank,
-		    arena_printf(grid->request->arena, "%lld", (long long)rank));
+		grid_cell(grid, rank, arena_printf(grid->request->arena, "%lld", (long long)rank));
 	str_addc(&grid->request->out, '\n');
 	for (i = 0; i < rows->n; i++)
 		grid_row(grid, &rows->rows[i]);
@@ -191,8 +189,8 @@ static bool
 plan_grid(const struct rows *rows, struct grid *grid)
 {
 	int64_t world = grid->facts->table->world;
-	int64_t nodes = (world + grid->facts->cluster->gpus_per_node - 1) /
-	    grid->facts->cluster->gpus_per_node;
+	int64_t nodes =
+	    (world + grid->facts->cluster->gpus_per_node - 1) / grid->facts->cluster->gpus_per_node;
 	size_t span = 0;
 	size_t i;
 
@@ -208,7 +206,8 @@ plan_grid(const struct rows *rows, struct grid *grid)
 	}
 	grid->cell = cell_width(grid->request->arena, rows, world);
 	return grid->label + (size_t)world * (grid->cell + 1) + 2 * (size_t)(nodes - 1) + 3 +
-	    span <= GRID_WIDTH;
+		   span <=
+	       GRID_WIDTH;
 }
 
 /* --- the list ------------------------------------------------------------------------------ */
@@ -239,8 +238,8 @@ add_members(struct str *out, const struct request *request, const int32_t *ranks
 static const char *
 members_text(struct request *request, const struct group_kind *kind)
 {
-	int64_t listed = request->common.verbose || kind->count < GROUPS_LISTED ? kind->count
-										: GROUPS_LISTED;
+	int64_t listed =
+	    request->common.verbose || kind->count < GROUPS_LISTED ? kind->count : GROUPS_LISTED;
 	struct str text = str_new(request->arena);
 	int64_t i;
 

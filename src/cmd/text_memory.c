@@ -33,8 +33,7 @@ const char *
 text_memory_bar(
     const struct request *request, const struct stage_memory *stage, double capacity_bytes)
 {
-	double scale =
-	    stage->total_bytes > capacity_bytes ? stage->total_bytes : capacity_bytes;
+	double scale = stage->total_bytes > capacity_bytes ? stage->total_bytes : capacity_bytes;
 	struct str bar = str_new(request->arena);
 	double sum = 0;
 	size_t filled = 0;

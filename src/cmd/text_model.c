@@ -104,8 +104,8 @@ print_layers(struct request *request, const struct model *model)
 	for (i = 0; i < model->n_kinds; i++) {
 		const struct layer_kind *kind = &model->kinds[i];
 
-		texts[i] = arena_printf(arena, "%s; %s", mixer_text(arena, &kind->mixer),
-		    ffn_text(arena, &kind->ffn));
+		texts[i] = arena_printf(
+		    arena, "%s; %s", mixer_text(arena, &kind->mixer), ffn_text(arena, &kind->ffn));
 	}
 	for (i = 0; i < model->n_kinds; i++) {
 		int64_t layers = 0;
@@ -151,11 +151,10 @@ add_components(struct request *request, struct table *table, const struct params
 	for (i = 0; i < COMPONENTS; i++) {
 		if (params->components[i] == 0)
 			continue;
-		add_count(request, table, component_label((enum component)i),
-		    params->components[i]);
-		table_cell(table,
-		    units_percent(request->arena,
-			(double)params->components[i] / (double)params->total));
+		add_count(
+		    request, table, component_label((enum component)i), params->components[i]);
+		table_cell(table, units_percent(request->arena,
+				      (double)params->components[i] / (double)params->total));
 	}
 	add_count(request, table, "total", params->total);
 }
@@ -165,8 +164,7 @@ add_active(struct request *request, struct table *table, const struct params *pa
 {
 	add_head(table, "active a token");
 	add_count(request, table, "with embedding and head", params->active);
-	add_count(
-	    request, table, "without the input embedding", params->active_without_embedding);
+	add_count(request, table, "without the input embedding", params->active_without_embedding);
 	add_count(request, table, "without embedding and head",
 	    params->active_without_embedding_and_head);
 }
@@ -229,8 +227,7 @@ print_flops(struct request *request, const struct model_facts *facts)
 	    facts->model->mtp_layers > 0 ? "  without multi-token prediction" : "  causal half",
 	    facts->flops);
 	if (facts->model->mtp_layers > 0)
-		add_flops(
-		    request, table, "  with multi-token prediction", facts->flops_with_mtp);
+		add_flops(request, table, "  with multi-token prediction", facts->flops_with_mtp);
 	table_print(table, &request->out, 0);
 }
 
@@ -246,8 +243,7 @@ print_head(struct request *request, const struct model_facts *facts)
 	    strcmp(facts->model->name, facts->model->architecture) != 0)
 		str_addf(out, "  (%s)", facts->model->architecture);
 	if (facts->counted)
-		str_addf(out, "  %s parameters",
-		    units_count(arena, (double)facts->params.total));
+		str_addf(out, "  %s parameters", units_count(arena, (double)facts->params.total));
 	if (facts->counted && facts->params.active != facts->params.total)
 		str_addf(
 		    out, ", %s active a token", units_count(arena, (double)facts->params.active));

@@ -19,10 +19,10 @@ add_derived(struct table *table, struct arena *arena, const struct strategy *giv
     const struct strategy *s)
 {
 	add_setting(table, "etp", units_grouped(arena, s->etp), given->etp == 0);
-	add_setting(table, "micro batch", units_grouped(arena, s->micro_batch),
-	    given->micro_batch == 0);
-	add_setting(table, "sequence length", units_grouped(arena, s->seq_len),
-	    given->seq_len == 0);
+	add_setting(
+	    table, "micro batch", units_grouped(arena, s->micro_batch), given->micro_batch == 0);
+	add_setting(
+	    table, "sequence length", units_grouped(arena, s->seq_len), given->seq_len == 0);
 	add_setting(table, "zero", arena_printf(arena, "%d", s->zero), given->zero < 0);
 	add_setting(table, "schedule", schedule_names[s->schedule], given->schedule < 0);
 	add_setting(
@@ -37,10 +37,10 @@ add_plain(struct table *table, struct arena *arena, const struct strategy *s)
 	struct strategy plain;
 
 	strategy_init(&plain);
-	add_setting(table, "framework", framework_names[s->framework],
-	    s->framework == plain.framework);
-	add_setting(table, "precision", precision_names[s->precision],
-	    s->precision == plain.precision);
+	add_setting(
+	    table, "framework", framework_names[s->framework], s->framework == plain.framework);
+	add_setting(
+	    table, "precision", precision_names[s->precision], s->precision == plain.precision);
 	add_setting(table, "main gradients", float_type_names[s->grad_type],
 	    s->grad_type == plain.grad_type);
 	add_setting(table, "optimizer",
@@ -58,8 +58,8 @@ add_plain(struct table *table, struct arena *arena, const struct strategy *s)
 	add_setting(table, "CUDA graphs", s->cuda_graphs ? "on" : "off",
 	    s->cuda_graphs == plain.cuda_graphs);
 	add_setting(table, "overlap", overlap_text(arena, s->overlap), s->overlap == plain.overlap);
-	add_setting(table, "sequence parallel", s->sequence_parallel ? "on (TP > 1)" : "off (TP 1)",
-	    true);
+	add_setting(
+	    table, "sequence parallel", s->sequence_parallel ? "on (TP > 1)" : "off (TP 1)", true);
 }
 
 static void
@@ -78,8 +78,8 @@ add_gpu(struct table *table, struct arena *arena, const struct gpu *gpu)
 	static const char *const types[FLOP_TYPES] = {"bf16", "fp16", "fp8", "fp4"};
 	int i;
 
-	add_number(table, "usable memory", units_gib(arena, gpu->usable_bytes.value),
-	    &gpu->usable_bytes);
+	add_number(
+	    table, "usable memory", units_gib(arena, gpu->usable_bytes.value), &gpu->usable_bytes);
 	add_number(table, "memory bandwidth", units_rate(arena, gpu->hbm_Bps.value), &gpu->hbm_Bps);
 	for (i = 0; i < FLOP_TYPES; i++)
 		if (gpu->flops[i].value > 0)

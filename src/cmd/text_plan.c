@@ -103,8 +103,8 @@ plan_row(struct request *request, const struct plan *plan, int index, struct tab
 	table_cellf(table, "%d", index + 1);
 	for (i = 0; i < DEGREE_COLUMNS; i++)
 		table_cellf(table, "%lld",
-		    (long long)*(const int64_t *)(const void *)((const char *)s +
-			degree_columns[i].offset));
+		    (long long)*(
+			const int64_t *)(const void *)((const char *)s + degree_columns[i].offset));
 	if (differs(plan, get_world))
 		table_cell(table, units_grouped(request->arena, s->world));
 	if (differs(plan, get_zero))
@@ -117,8 +117,8 @@ plan_row(struct request *request, const struct plan *plan, int index, struct tab
 	table_cellf(table, "%.*f", step_decimals(plan), estimate->step_s);
 	table_cell(table,
 	    text_band(request, estimate->step_s, estimate->step_low_s, estimate->step_high_s));
-	table_cell(table,
-	    units_grouped(request->arena, (int64_t)(estimate->tokens_per_s_per_gpu + 0.5)));
+	table_cell(
+	    table, units_grouped(request->arena, (int64_t)(estimate->tokens_per_s_per_gpu + 0.5)));
 	table_cell(table, limited_by(request, estimate));
 }
 
@@ -178,7 +178,8 @@ print_notes(struct request *request, const struct plan *plan)
 		    100 * rate_table[RATE_AT_RISK].value,
 		    units_gib(request->arena, best->capacity_bytes));
 	if (n > 1)
-		str_addf(&request->out, "   steps carry %s: only a measurement tells 1 to %d apart\n",
+		str_addf(&request->out,
+		    "   steps carry %s: only a measurement tells 1 to %d apart\n",
 		    text_band(request, best->step_s, best->step_low_s, best->step_high_s), n);
 }
 
@@ -225,7 +226,8 @@ print_memory(struct request *request, const struct estimate *estimate)
 	str_addf(out, "\n  %s\n", text_memory_bar(request, worst, estimate->capacity_bytes));
 	if (model_moe(request->model))
 		str_addf(out, "  with %.1f x the mean load on the fullest expert rank: %s\n",
-		    rate_table[RATE_SKEWED_LOAD].value, text_verdict(request, estimate->skewed_verdict));
+		    rate_table[RATE_SKEWED_LOAD].value,
+		    text_verdict(request, estimate->skewed_verdict));
 }
 
 /* --- why not, and the account --------------------------------------------------------------- */

@@ -86,7 +86,6 @@ text_traffic(struct request *request, const struct estimate *estimate)
 
 	for (i = 0; i < cluster->n_levels; i++)
 		str_addf(&text, "%s%s over %s", i == 0 ? "" : ", ",
-		    units_gib(request->arena, estimate->traffic_bytes[i]),
-		    cluster->levels[i].name);
+		    units_gib(request->arena, estimate->traffic_bytes[i]), cluster->levels[i].name);
 	text_line(request, "traffic", "%s leave a GPU in a step", text.text);
 }
