@@ -202,9 +202,10 @@ window_context(double s, double w)
 static double
 chunk_context(int64_t s, int64_t chunk)
 {
-	double c = (double)chunk, full = (double)(s / chunk), rest = (double)(s % chunk);
+	int64_t whole = s / chunk, left = s % chunk;
+	double c = (double)chunk, rest = (double)left;
 
-	return (full * c * (c + 1) / 2 + rest * (rest + 1) / 2) / (double)s;
+	return ((double)whole * c * (c + 1) / 2 + rest * (rest + 1) / 2) / (double)s;
 }
 
 /* DeepSeek-V4: a window of raw tokens and 1/compress of all, or of what the indexer picked. */

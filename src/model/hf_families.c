@@ -395,14 +395,16 @@ const struct hf_family *
 hf_family_find(const struct hf *hf, const char **type)
 {
 	const struct hf_family *family = find(first_architecture(hf->outer), false);
-	const struct doc *maps[] = {hf->outer, hf->inner};
 
 	*type = NULL;
 	if (!family)
 		family = find(first_architecture(hf->inner), false);
-	for (size_t i = 0; !family && i < sizeof(maps) / sizeof(*maps); i++) {
-		*type = model_type(maps[i]);
-		family = find(*type, true);
-	}
-	return family;
+	if (family)
+		return family;
+	*type = model_type(hf->outer);
+	family = find(*type, true);
+	if (family)
+		return family;
+	*type = model_type(hf->inner);
+	return find(*type, true);
 }
