@@ -52,7 +52,7 @@ struct mixer {
 	int64_t q_rank, kv_rank;       /* MLA: q_lora_rank (0: none), kv_lora_rank */
 	int64_t nope_dim, rope_dim;    /* MLA: qk_nope_head_dim, qk_rope_head_dim */
 	int64_t index_heads, index_dim; /* DSA indexer on this layer, 0 none */
-	int64_t sparse;                /* tokens that an indexer picks for a query (DSA, MiniMax-M3); 0 all */
+	int64_t sparse;                /* tokens an indexer picks for a query (DSA, MiniMax-M3); 0 all */
 
 	int64_t out_rank, out_groups;  /* LATENT_MQA: o_lora_rank, o_groups */
 	int64_t compress;              /* LATENT_MQA: compress_ratio of the layer, 0 none */
