@@ -127,6 +127,9 @@ struct costs {
 void costs_init(const struct evaluator *evaluator, const struct strategy *strategy,
     struct costs *costs);
 
+/* Whether a chunk holds the loss head, and the MTP layers (usually the same chunk). */
+bool chunk_has_head(const struct layout *layout, int chunk);
+bool chunk_has_mtp(const struct evaluator *evaluator, const struct layout *layout, int chunk);
 /* Memory of one stage under a layout, all parts and totals; skewed_bytes only on request. */
 void stage_memory(const struct evaluator *evaluator, const struct strategy *strategy,
     struct costs *costs, const struct layout *layout, int stage, bool with_skew,

@@ -28,10 +28,16 @@ replayed(const struct strategy *s, int layers)
 	return layers;
 }
 
-static bool
-is_last(const struct layout *layout, int chunk)
+bool
+chunk_has_head(const struct layout *layout, int chunk)
 {
 	return chunk + 1 == layout->pp * layout->vpp;
+}
+
+bool
+chunk_has_mtp(const struct evaluator *e, const struct layout *layout, int chunk)
+{
+	return e->has_mtp && chunk + 1 + layout->mtp_back == layout->pp * layout->vpp;
 }
 
 /* Bytes one pass of a chunk keeps; `acts` balanced or skewed. */
@@ -45,14 +51,12 @@ chunk_bytes(const struct evaluator *e, const struct strategy *s, const struct co
 
 	for (int l = first + replay; l < last; l++)
 		bytes += acts[e->model->kind_of[l]].kept;
-	if (is_last(layout, chunk)) {
+	if (chunk_has_head(layout, chunk))
 		bytes += c->head_bytes;
-		if (e->has_mtp) {
-			double layer = s->recompute.kind == RECOMPUTE_FULL ? input
-			                                                   : acts[e->n_kinds].kept;
+	if (chunk_has_mtp(e, layout, chunk)) {
+		double layer = s->recompute.kind == RECOMPUTE_FULL ? input : acts[e->n_kinds].kept;
 
-			bytes += (double)e->model->mtp_layers * (layer + c->mtp_bytes);
-		}
+		bytes += (double)e->model->mtp_layers * (layer + c->mtp_bytes);
 	}
 	return bytes;
 }
@@ -149,6 +153,7 @@ stage_state(const struct evaluator *e, const struct strategy *s, struct costs *c
     const struct layout *layout, int stage, bool *present, struct stage_memory *m)
 {
 	double counts[EVALUATOR_KINDS] = {0};
+	bool mtp = false;
 
 	for (int v = 0; v < layout->vpp; v++) {
 		int chunk = v * layout->pp + stage;
@@ -156,9 +161,10 @@ stage_state(const struct evaluator *e, const struct strategy *s, struct costs *c
 		for (int l = layout->first[chunk]; l < layout->first[chunk + 1]; l++)
 			counts[e->model->kind_of[l]]++;
 		m->has_embedding |= chunk == 0;
-		m->has_head |= is_last(layout, chunk);
+		m->has_head |= chunk_has_head(layout, chunk);
+		mtp |= chunk_has_mtp(e, layout, chunk);
 	}
-	if (m->has_head && e->has_mtp) {
+	if (mtp) {
 		counts[e->n_kinds] = (double)e->model->mtp_layers;
 		add_state(m, &c->mtp_state, counts[e->n_kinds]);
 	}
@@ -175,7 +181,7 @@ stage_state(const struct evaluator *e, const struct strategy *s, struct costs *c
 	if (m->has_head && e->model->tied && !m->has_embedding)
 		add_state(m, &c->embedding_state, 1);
 	/* MTP looks tokens up again; its stage has the embedding too */
-	if (m->has_head && e->has_mtp && !e->model->tied && !m->has_embedding)
+	if (mtp && !m->has_embedding && !(m->has_head && e->model->tied))
 		add_state(m, &c->embedding_state, 1);
 	add_gathered(e, s, present, m);
 	m->parts[MEMORY_WGRAD_BUFFERS] = 2 * wgrad_cached(e, s, c, present, m->has_head);

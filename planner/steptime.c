@@ -48,7 +48,7 @@ add_layer(struct layer_time *sum, const struct layer_time *t, double times, bool
 /* Layers of a chunk by kind: [0] as they are, [1] replayed. */
 struct chunk_counts {
 	int layers[2][MODEL_MAX_KINDS];
-	bool last; /* with the head and the MTP layers */
+	bool head, mtp;
 };
 
 static void
@@ -62,7 +62,8 @@ count_chunk(const struct evaluator *e, const struct strategy *s, const struct la
 		memset(counts->layers[r], 0, (size_t)e->n_kinds * sizeof(int));
 	for (int l = first; l < end; l++)
 		counts->layers[l < replay][e->model->kind_of[l]]++;
-	counts->last = chunk + 1 == layout->pp * layout->vpp;
+	counts->head = chunk_has_head(layout, chunk);
+	counts->mtp = chunk_has_mtp(e, layout, chunk);
 }
 
 /* One pass through a chunk, all parts. */
@@ -77,12 +78,11 @@ chunk_time(const struct evaluator *e, const struct strategy *s, const struct cos
 		for (int r = 0; r < 2; r++)
 			if (counts.layers[r][k] > 0)
 				add_layer(sum, &c->time[k], counts.layers[r][k], r == 1);
-	if (counts.last) {
+	if (counts.head)
 		add_layer(sum, &c->head, 1, false);
-		if (e->has_mtp)
-			add_layer(sum, &c->time[e->n_kinds], (double)e->model->mtp_layers,
-			    s->recompute.kind == RECOMPUTE_FULL);
-	}
+	if (counts.mtp)
+		add_layer(sum, &c->time[e->n_kinds], (double)e->model->mtp_layers,
+		    s->recompute.kind == RECOMPUTE_FULL);
 }
 
 /* The same, seconds only. */
@@ -101,13 +101,17 @@ chunk_seconds(const struct evaluator *e, const struct strategy *s, const struct 
 		*backward_s += layers * c->time[k].backward_s +
 		    counts.layers[1][k] * c->time[k].recompute_s;
 	}
-	if (counts.last) {
+	if (counts.head) {
+		*forward_s += c->head.forward_s;
+		*backward_s += c->head.backward_s;
+	}
+	if (counts.mtp) {
 		const struct layer_time *t = &c->time[e->n_kinds];
-		double mtp = e->has_mtp ? (double)e->model->mtp_layers : 0;
+		double mtp = (double)e->model->mtp_layers;
 		double replay = s->recompute.kind == RECOMPUTE_FULL ? t->recompute_s : 0;
 
-		*forward_s += c->head.forward_s + mtp * t->forward_s;
-		*backward_s += c->head.backward_s + mtp * (t->backward_s + replay);
+		*forward_s += mtp * t->forward_s;
+		*backward_s += mtp * (t->backward_s + replay);
 	}
 }
 
@@ -211,7 +215,6 @@ static void
 count_elements(const struct evaluator *e, const struct strategy *s, const struct layout *layout,
     int stage, struct stage_after *after)
 {
-	int last = layout->pp * layout->vpp - 1;
 	int layers[MODEL_MAX_KINDS] = {0};
 
 	for (int v = 0; v < layout->vpp; v++) {
@@ -221,9 +224,9 @@ count_elements(const struct evaluator *e, const struct strategy *s, const struct
 			layers[e->model->kind_of[l]]++;
 		if (chunk == 0)
 			add_elements(after, &e->embedding, s, 1);
-		if (chunk == last)
+		if (chunk_has_head(layout, chunk))
 			add_elements(after, &e->head, s, 1);
-		if (chunk == last && e->has_mtp) {
+		if (chunk_has_mtp(e, layout, chunk)) {
 			double mtp = (double)e->model->mtp_layers;
 
 			add_elements(after, &e->kinds[e->n_kinds].buckets, s, mtp);
