@@ -97,6 +97,12 @@ top_level(const struct span *span)
 	return l;
 }
 
+double
+comm_latency_s(const struct links *links, const struct span *span)
+{
+	return links->latency_s[top_level(span)];
+}
+
 static void
 settle(struct transfer *transfer, const double *Bps, int n_levels)
 {

@@ -41,6 +41,8 @@ struct transfer {
 };
 /* Ring all-gather or reduce-scatter of a full buffer of `bytes`. */
 struct transfer comm_gather(const struct links *links, const struct span *span, double bytes);
+/* Seconds of one message between the farthest members: a ring pays it every step. */
+double comm_latency_s(const struct links *links, const struct span *span);
 /* All-reduce: twice that. */
 struct transfer comm_all_reduce(const struct links *links, const struct span *span, double bytes);
 /* Point to point between neighbours `stride` ranks apart. */

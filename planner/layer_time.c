@@ -172,11 +172,25 @@ cast_bytes(const struct context *c)
 	return elements * rate_table[RATE_FP8_CAST_BYTES].value;
 }
 
-/* Attention kernels of a tuned stack, or what SDPA and FlexAttention reach. */
+/* Share of the attention rate with so many keys a call: x / (x + half), 1 from full on. */
+static double
+flash_fill(double keys)
+{
+	double half = rate_table[RATE_FLASH_HALF_KEYS].value;
+	double full = rate_table[RATE_FLASH_FULL_KEYS].value;
+
+	return fmin(1, keys / (keys + half) * (full + half) / full);
+}
+
+/*
+ * Attention kernels of a tuned stack, or what SDPA and FlexAttention reach. Ring
+ * attention calls the kernel once a peer, with that peer's keys.
+ */
 static double
 flash_rate(const struct context *c)
 {
-	double rate = half_flops(&c->e->cluster->gpu);
+	double keys = (double)(c->s->seq_len / c->s->cp);
+	double rate = half_flops(&c->e->cluster->gpu) * flash_fill(keys);
 
 	return c->s->framework == FRAMEWORK_TORCHTITAN ? rate * rate_table[RATE_FLASH_UNTUNED].value
 	                                               : rate;
@@ -260,6 +274,7 @@ context_parallel_time(const struct context *c, struct layer_time *t)
 	width = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
 	one = comm_gather(&z->links, &z->cp_span,
 	    2 * z->M * (double)z->cp_span.size * heads * (width + (double)m->value_dim));
+	one.seconds += (double)(z->cp_span.size - 2) * comm_latency_s(&z->links, &z->cp_span);
 	book(c, t, t->forward, TIME_CONTEXT_PARALLEL, &one, 1, share, t->forward[TIME_ATTENTION]);
 	book(c, t, t->backward, TIME_CONTEXT_PARALLEL, &one, 2, share, t->backward[TIME_ATTENTION]);
 }
