@@ -80,15 +80,19 @@ static void
 choose_family(struct hf *hf)
 {
 	const char *architecture = hf_architecture(hf), *type = NULL;
+	struct loc loc = hf->outer->loc;
 
 	hf->family = hf_family_find(hf, &type);
 	if (!hf->family) {
 		hf->family = &hf_family_generic;
-		diag_add(hf->diags, hf->outer->loc, NULL, SEVERITY_WARNING,
-		    "architecture '%s' is not known; read as a Llama-like decoder from its fields",
-		    architecture ? architecture : "none given");
+		diag_add(hf->diags, loc, NULL, SEVERITY_WARNING,
+		    architecture
+			? "architecture '%s' is not known; read as a Llama-like decoder from its "
+			  "fields"
+			: "no '%s' is given; read as a Llama-like decoder from its fields",
+		    architecture ? architecture : "architectures");
 	} else if (type && architecture && strcmp(type, architecture) != 0) {
-		diag_add(hf->diags, hf->outer->loc, NULL, SEVERITY_WARNING,
+		diag_add(hf->diags, loc, NULL, SEVERITY_WARNING,
 		    "architecture '%s' is not known; read as its model_type '%s'", architecture,
 		    type);
 	}

@@ -358,6 +358,17 @@ read_layer(struct hf *hf, int64_t layer, const char *blocks)
 	    hf->diags, hf->model->loc, "more than %d different kinds of layers", MODEL_MAX_KINDS);
 }
 
+/* The number of layers is wrong, which was said: what else would a layer need? */
+static void
+report_missing(struct hf *hf)
+{
+	struct layer_kind *scratch = arena_alloc(hf->arena, sizeof(*scratch));
+	struct hf_place place = {0, hf_span(hf, 0), false};
+
+	if (!hf->family->blocks)
+		plain_layer(hf, place, hf_is_moe(hf, 0), scratch);
+}
+
 void
 hf_layers(struct hf *hf)
 {
@@ -369,6 +380,8 @@ hf_layers(struct hf *hf)
 	check_mlp_types(hf);
 	if (refuse_unknown_span(hf))
 		return;
+	if (hf->layers == 0)
+		report_missing(hf);
 	for (int64_t l = 0; l < hf->layers; l++)
 		if (read_layer(hf, l, blocks) != 0)
 			return;

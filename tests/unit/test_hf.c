@@ -376,6 +376,8 @@ Test(hf, reports_several_mistakes_together)
 	cr_expect(model_text_says(&t, SEVERITY_ERROR, "'hidden_size'", 1));
 	cr_expect(model_text_says(&t, SEVERITY_ERROR, "'vocab_size'", 2));
 	cr_expect(model_text_says(&t, SEVERITY_ERROR, "no 'num_hidden_layers'", 0));
+	cr_expect(model_text_says(&t, SEVERITY_ERROR, "no 'num_attention_heads'", 0));
+	cr_expect(model_text_says(&t, SEVERITY_ERROR, "no 'intermediate_size'", 0));
 	model_text_free(&t);
 }
 
