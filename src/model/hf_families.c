@@ -53,6 +53,14 @@ static const struct hf_family families[] = {
 	.tied = true,
     },
     {
+	/* Nemotron-4 (arXiv 2402.16819): squared ReLU, LayerNorm with bias */
+	.architectures = "NemotronForCausalLM",
+	.model_types = "nemotron",
+	.norms = 4,
+	.final_norm = 2,
+	.ungated = true,
+    },
+    {
 	.architectures = "GemmaForCausalLM",
 	.model_types = "gemma",
 	.head_dim = true,
