@@ -344,16 +344,17 @@ Test(milp, the_text_of_every_kind_of_bound)
 }
 
 /* An even sum of ones is never odd: GLPK needs its whole tree, so it is stopped early. */
-Test(milp, a_stop_by_time_is_not_called_optimal)
+Test(milp, a_stop_by_time_or_nodes_is_not_called_optimal)
 {
 	struct arena *arena = arena_new(NULL, NULL);
 	struct milp *milp = milp_new(arena, "hard");
-	struct milp_options hurry = {.time_limit_s = 0.05};
+	struct milp_options hurry = {.time_limit_s = 0.05}, few = {.node_limit = 100};
 	int row = milp_row(milp, "odd", 31, 31);
 
 	for (int j = 0; j < 40; j++)
 		milp_entry(milp, row, milp_column(milp, "x", MILP_BINARY, 0, 1, j % 3), 2);
 	cr_assert_eq(milp_solve(arena, milp, &hurry).status, MILP_UNKNOWN);
+	cr_assert_eq(milp_solve(arena, milp, &few).status, MILP_UNKNOWN);
 	milp_release(milp);
 	arena_free(arena);
 }
