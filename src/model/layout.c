@@ -308,13 +308,23 @@ read_layout(struct reader *r)
 }
 
 int
-layout_chunks(const char *text)
+layout_sizes(const char *text, int *layers, int *mtp)
 {
 	struct layout layout = {0};
 	struct reader r = {.text = text, .layout = &layout};
 
 	read_layout(&r);
+	*layers = r.layers;
+	*mtp = r.mtp;
 	return r.problem ? 0 : r.chunk + 1;
+}
+
+int
+layout_chunks(const char *text)
+{
+	int layers, mtp;
+
+	return layout_sizes(text, &layers, &mtp);
 }
 
 static int

@@ -30,6 +30,8 @@ int layout_stage_layers(const struct layout *layout, int stage);
 const char *layout_text(struct arena *arena, const struct layout *layout, const struct model *model);
 /* Chunks of that form, 0 when it does not parse. */
 int layout_chunks(const char *text);
+/* The same, with its decoder and MTP layers. */
+int layout_sizes(const char *text, int *layers, int *mtp);
 /* Parses that form; -1 after adding errors naming the item. */
 int layout_parse(struct layout *layout, const char *text, const struct model *model, int pp,
     struct diags *diags, struct loc loc);
