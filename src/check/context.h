@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_CONTEXT_H
+#define MOEPLAN_CONTEXT_H
+
+#include "check/expr.h"
+#include "check/rules.h"
+
+/*
+ * What is known when rules are decided: names in conditions become values here.
+ * A name is, in this order: `setting`, one of our terms, a setting of the files.
+ */
+struct facts {
+	const struct check_context *check;
+	struct arena *arena;
+	/* The model, or a one-layer-kind stand-in that holds the few sizes that were stated. */
+	const struct model *model;
+	bool partial;     /* it is such a stand-in */
+	bool complete;    /* a setting that is not there has the framework's default */
+	unsigned framework; /* bit as in struct rule */
+	const char *version;
+	const struct setting *setting; /* in rules for every setting, else NULL */
+};
+void facts_init(struct facts *facts, const struct check_context *check, struct arena *arena);
+struct expr_scope facts_scope(const struct facts *facts);
+
+/* A word of conditions and messages that is ours, not a framework's. */
+struct term {
+	const char *name;
+	const char *text;    /* what it is, for explain and the man page */
+	const char *natives; /* settings that say the same, blank-separated; "" none */
+	/* Undecided when it is not known, unset when there is none. NULL: only natives. */
+	struct value (*get)(const struct facts *facts);
+};
+extern const struct term terms[]; /* ends with name NULL */
+const struct term *term_find(const char *name);
+
+/* The setting with this name, one of its other spellings, or one that says this term; or NULL. */
+const struct setting *facts_setting(const struct facts *facts, const char *name);
+/* The key table row that spells a term for the configuration's framework; NULL. */
+const struct key *facts_key(const struct facts *facts, const char *term);
+struct value value_of_doc(struct arena *arena, const struct doc *doc);
+
+/* rules_functions.c: functions that ask the configuration. */
+extern const struct expr_function rule_functions[];
+
+/* context_memory.c: sizes and bytes on one rank, from the model or from stated numbers. */
+struct value facts_params(const struct facts *facts);
+struct value facts_expert_params(const struct facts *facts);
+struct value facts_dense_rank_params(const struct facts *facts);
+struct value facts_expert_rank_params(const struct facts *facts);
+struct value facts_state_bytes(const struct facts *facts);
+struct value facts_offloaded_bytes(const struct facts *facts);
+
+/*
+ * Fills what a framework takes for settings that are not there, before
+ * strategy_derive(): Megatron's ETP, DeepSpeed's stage 0.
+ */
+void config_defaults(struct config *config);
+
+#endif

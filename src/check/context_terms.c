@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which words do conditions and messages have beside the frameworks' own? One row a word. */
+#include <string.h>
+
+#include "check/context.h"
+#include "planner/params.h"
+
+static struct value
+known(int64_t size)
+{
+	return size > 0 ? value_int(size) : value_undecided;
+}
+
+static struct value
+product_of(int64_t a, int64_t b, int64_t c, int64_t d)
+{
+	int64_t product;
+
+	if (a <= 0 || b <= 0 || c <= 0 || d <= 0 || __builtin_mul_overflow(a, b, &product) ||
+	    __builtin_mul_overflow(product, c, &product) ||
+	    __builtin_mul_overflow(product, d, &product))
+		return value_undecided;
+	return value_int(product);
+}
+
+#define STRATEGY_TERM(name, member)                                                                \
+	static struct value name##_term(const struct facts *facts)                                 \
+	{                                                                                          \
+		return known(facts->check->strategy->member);                                      \
+	}
+
+/* clang-format off */
+STRATEGY_TERM(world, world)
+STRATEGY_TERM(tp, tp)
+STRATEGY_TERM(cp, cp)
+STRATEGY_TERM(pp, pp)
+STRATEGY_TERM(vpp, vpp)
+STRATEGY_TERM(ep, ep)
+STRATEGY_TERM(etp, etp)
+STRATEGY_TERM(dp, dp)
+STRATEGY_TERM(edp, edp)
+STRATEGY_TERM(gtp, gtp)
+STRATEGY_TERM(egtp, egtp)
+STRATEGY_TERM(dp_replicate, dp_replicate)
+STRATEGY_TERM(dp_shard, dp_shard)
+STRATEGY_TERM(seq_len, seq_len)
+STRATEGY_TERM(micro_batch, micro_batch)
+STRATEGY_TERM(global_batch, global_batch)
+STRATEGY_TERM(micro_batches, micro_batches)
+/* clang-format on */
+
+static struct value
+dense_product_term(const struct facts *facts)
+{
+	const struct strategy *s = facts->check->strategy;
+
+	return product_of(s->tp, s->cp, s->gtp, s->pp);
+}
+
+static struct value
+expert_product_term(const struct facts *facts)
+{
+	const struct strategy *s = facts->check->strategy;
+
+	return product_of(s->etp, s->ep, s->egtp, s->pp);
+}
+
+static struct value
+stage_term(const struct facts *facts)
+{
+	const struct strategy *s = facts->check->strategy;
+
+	return s->world > 0 && s->pp > 0 && s->world % s->pp == 0 ? known(s->world / s->pp)
+								  : value_undecided;
+}
+
+static struct value
+sparse_region_term(const struct facts *facts)
+{
+	const struct strategy *s = facts->check->strategy;
+
+	return product_of(s->dp_shard, s->cp, s->tp, 1);
+}
+
+/* Only when it was said: what an unset stage means differs between frameworks. */
+static struct value
+zero_term(const struct facts *facts)
+{
+	int zero = facts->check->config->strategy.zero;
+
+	return zero >= 0 ? value_int(zero) : value_unset;
+}
+
+static struct value
+capacity_term(const struct facts *facts)
+{
+	double capacity = facts->check->strategy->capacity;
+
+	return capacity > 0 ? value_number(capacity) : value_undecided;
+}
+
+static struct value
+dispatcher_term(const struct facts *facts)
+{
+	const struct strategy *given = &facts->check->config->strategy;
+
+	/* alltoall is also what a strategy starts with. */
+	return given->dispatcher != DISPATCH_ALLTOALL
+		   ? value_text(dispatcher_names[given->dispatcher])
+		   : value_undecided;
+}
+
+static struct value
+sequence_parallel_term(const struct facts *facts)
+{
+	/* Megatron has a flag for it, and it is off without; our numbers mean "on with TP". */
+	return facts->complete && facts->framework == 1U << FRAMEWORK_MEGATRON
+		   ? value_undecided
+		   : value_int(facts->check->strategy->tp > 1);
+}
+
+static struct value
+offload_term(const struct facts *facts)
+{
+	return facts->check->strategy->offload == OFFLOAD_OPTIMIZER ? value_text("optimizer")
+								     : value_undecided;
+}
+
+static const struct layer_kind *
+moe_kind(const struct facts *facts)
+{
+	return facts->check->model ? model_moe(facts->check->model) : NULL;
+}
+
+/* A size of the MoE layers: none in a dense model, not told without a model. */
+#define MOE_TERM(name, member)                                                                     \
+	static struct value name##_term(const struct facts *facts)                                 \
+	{                                                                                          \
+		const struct layer_kind *kind = moe_kind(facts);                                   \
+                                                                                                   \
+		if (kind && kind->ffn.member > 0)                                                  \
+			return value_int(kind->ffn.member);                                        \
+		return facts->check->model ? value_unset : value_undecided;                        \
+	}
+/* clang-format off */
+MOE_TERM(experts, experts)
+MOE_TERM(topk, top_k)
+MOE_TERM(expert_width, expert_width)
+MOE_TERM(shared_width, shared_width)
+/* clang-format on */
+
+static struct value
+experts_per_rank_term(const struct facts *facts)
+{
+	struct expr_scope scope = facts_scope(facts);
+	struct value experts = scope.resolve(&scope, "experts");
+	int64_t ep = facts->check->strategy->ep;
+
+	return experts.kind == VALUE_INT && ep > 0 && experts.integer % ep == 0
+		   ? known(experts.integer / ep)
+		   : value_undecided;
+}
+
+static struct value
+layers_term(const struct facts *facts)
+{
+	return facts->check->model ? known(facts->check->model->layers) : value_undecided;
+}
+
+static struct value
+hidden_term(const struct facts *facts)
+{
+	return facts->check->model ? known(facts->check->model->hidden) : value_undecided;
+}
+
+static struct value
+vocab_term(const struct facts *facts)
+{
+	return facts->check->model ? known(facts->check->model->vocab) : value_undecided;
+}
+
+static struct value
+max_positions_term(const struct facts *facts)
+{
+	return facts->check->model ? known(facts->check->model->max_positions) : value_undecided;
+}
+
+static struct value
+mtp_layers_term(const struct facts *facts)
+{
+	if (!facts->check->model)
+		return value_undecided;
+	return facts->check->model->mtp_layers > 0 ? known(facts->check->model->mtp_layers)
+						   : value_unset;
+}
+
+static struct value
+ffn_width_term(const struct facts *facts)
+{
+	const struct model *model = facts->check->model;
+
+	for (int i = 0; model && i < model->n_kinds; i++)
+		if (model->kinds[i].ffn.dense_width > 0)
+			return value_int(model->kinds[i].ffn.dense_width);
+	return model ? value_unset : value_undecided;
+}
+
+/* Attention heads of the first kind that has such; a model without attention has none. */
+static struct value
+heads_of(const struct facts *facts, bool kv)
+{
+	const struct model *model = facts->check->model;
+
+	for (int i = 0; model && i < model->n_kinds; i++) {
+		const struct mixer *mixer = &model->kinds[i].mixer;
+
+		if (mixer->heads > 0 && (!kv || mixer->kind == MIXER_GQA))
+			return known(kv ? mixer->kv_heads : mixer->heads);
+	}
+	return model ? value_unset : value_undecided;
+}
+
+static struct value
+heads_term(const struct facts *facts)
+{
+	return heads_of(facts, false);
+}
+
+static struct value
+kv_heads_term(const struct facts *facts)
+{
+	return heads_of(facts, true);
+}
+
+static struct value
+nodes_term(const struct facts *facts)
+{
+	int64_t nodes = facts->check->config->launch.nodes;
+
+	if (nodes > 0)
+		return value_int(nodes);
+	return facts->check->cluster ? known(facts->check->cluster->nodes) : value_undecided;
+}
+
+static struct value
+gpus_per_node_term(const struct facts *facts)
+{
+	return facts->check->cluster ? known(facts->check->cluster->gpus_per_node)
+				     : value_undecided;
+}
+
+static struct value
+cluster_world_term(const struct facts *facts)
+{
+	return facts->check->cluster ? known(facts->check->cluster->world) : value_unset;
+}
+
+static struct value
+domain_gpus_term(const struct facts *facts)
+{
+	return facts->check->cluster ? known(facts->check->cluster->domain_gpus) : value_undecided;
+}
+
+static struct value
+gpu_bytes_term(const struct facts *facts)
+{
+	return facts->check->cluster ? value_number(facts->check->cluster->gpu.usable_bytes.value)
+				     : value_undecided;
+}
+
+/* CUDA compute capability, major, by the name of the part. */
+static struct value
+gpu_arch_term(const struct facts *facts)
+{
+	static const struct {
+		const char *prefix;
+		int major;
+	} parts[] = {{"V100", 7}, {"T4", 7}, {"A100", 8}, {"A800", 8}, {"L40", 8}, {"A10", 8},
+	    {"H100", 9}, {"H200", 9}, {"H800", 9}, {"H20", 9}, {"GH200", 9}, {"B200", 10},
+	    {"B300", 10}, {"GB200", 10}, {"GB300", 10}};
+	const struct cluster *cluster = facts->check->cluster;
+
+	for (size_t i = 0; cluster && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strncmp(cluster->gpu.name, parts[i].prefix, strlen(parts[i].prefix)) == 0)
+			return value_int(parts[i].major);
+	return value_unset;
+}
+
+static struct value
+launcher_term(const struct facts *facts)
+{
+	const char *launcher = facts->check->config->launch.launcher;
+
+	return launcher ? value_text(launcher) : value_unset;
+}
+
+static struct value
+launch_nodes_term(const struct facts *facts)
+{
+	int64_t nodes = facts->check->config->launch.nodes;
+
+	return nodes > 0 ? value_int(nodes) : value_undecided;
+}
+
+static struct value
+launch_procs_term(const struct facts *facts)
+{
+	int64_t processes = facts->check->config->launch.processes_per_node;
+
+	return processes > 0 ? value_int(processes) : value_undecided;
+}
+
+static struct value
+env_world_term(const struct facts *facts)
+{
+	int64_t world = facts->check->config->launch.world_size;
+
+	return world > 0 ? value_int(world) : value_unset;
+}
+
+static struct value
+env_rank_term(const struct facts *facts)
+{
+	int64_t rank = facts->check->config->launch.rank;
+
+	return rank >= 0 ? value_int(rank) : value_unset;
+}
+
+static struct value
+env_local_rank_term(const struct facts *facts)
+{
+	int64_t rank = facts->check->config->launch.local_rank;
+
+	return rank >= 0 ? value_int(rank) : value_unset;
+}
+
+static struct value
+master_addr_term(const struct facts *facts)
+{
+	const char *address = facts->check->config->launch.master_addr;
+
+	return address ? value_text(address) : value_unset;
+}
+
+static struct value
+master_port_term(const struct facts *facts)
+{
+	int64_t port = facts->check->config->launch.master_port;
+
+	return port > 0 ? value_int(port) : value_unset;
+}
+
+static struct value
+slots_term(const struct facts *facts)
+{
+	const struct doc *hostfile = facts->check->config->launch.hostfile;
+
+	return hostfile ? value_of_doc(facts->arena, hostfile) : value_unset;
+}
+
+static struct value
+complete_term(const struct facts *facts)
+{
+	return value_int(facts->complete);
+}
+
+static struct value
+has_model_term(const struct facts *facts)
+{
+	return value_int(facts->check->model != NULL);
+}
+
+static struct value
+version_term(const struct facts *facts)
+{
+	return value_text(facts->version ? facts->version : "newest");
+}
+
+static struct value
+verdict_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_text(verdict_names[estimate->verdict]) : value_undecided;
+}
+
+static struct value
+skewed_verdict_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_text(verdict_names[estimate->skewed_verdict]) : value_undecided;
+}
+
+static struct value
+worst_bytes_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_number(estimate->worst_bytes) : value_undecided;
+}
+
+static struct value
+skewed_bytes_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+	double worst = 0;
+
+	for (int i = 0; estimate && estimate->stages && i < estimate->n_stages; i++)
+		if (estimate->stages[i].skewed_bytes > worst)
+			worst = estimate->stages[i].skewed_bytes;
+	return worst > 0 ? value_number(worst) : value_undecided;
+}
+
+static struct value
+capacity_bytes_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_number(estimate->capacity_bytes) : value_undecided;
+}
+
+static struct value
+worst_stage_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_int(estimate->worst_stage) : value_undecided;
+}
+
+/* clang-format off */
+const struct term terms[] = {
+	{"world", "ranks, WORLD_SIZE", "", world_term},
+	{"tp", "tensor-parallel ranks", "", tp_term},
+	{"cp", "context-parallel ranks", "", cp_term},
+	{"pp", "pipeline stages", "", pp_term},
+	{"vpp", "virtual stages a pipeline rank holds", "", vpp_term},
+	{"ep", "expert-parallel ranks", "", ep_term},
+	{"etp", "tensor-parallel ranks inside an expert", "", etp_term},
+	{"dp", "dense data-parallel ranks", "", dp_term},
+	{"edp", "expert data-parallel ranks: copies of an expert shard", "", edp_term},
+	{"gtp", "ranks that shard dense weights further (Megatron 0.19)", "", gtp_term},
+	{"egtp", "ranks that shard expert weights further (Megatron 0.19)", "", egtp_term},
+	{"dp_replicate", "replicas of the sharded model (torchtitan)", "", dp_replicate_term},
+	{"dp_shard", "ranks that shard the model (torchtitan)", "", dp_shard_term},
+	{"dense_product", "tp x cp x gtp x pp: GPUs of one copy of the dense layers", "",
+	    dense_product_term},
+	{"expert_product", "etp x ep x egtp x pp: GPUs of one copy of the experts", "",
+	    expert_product_term},
+	{"stage", "world / pp: GPUs of a pipeline stage", "", stage_term},
+	{"sparse_region", "dp_shard x cp x tp: GPUs that torchtitan takes EP from", "",
+	    sparse_region_term},
+	{"seq_len", "tokens of a sequence", "seq_length training.seq_len", seq_len_term},
+	{"micro_batch", "sequences of a forward pass", "", micro_batch_term},
+	{"global_batch", "sequences of an optimizer step", "", global_batch_term},
+	{"micro_batches", "global batch / (micro-batch x dp)", "num_microbatches",
+	    micro_batches_term},
+	{"zero", "sharding stage, when it was said", "", zero_term},
+	{"capacity", "expert capacity factor", "moe_expert_capacity_factor", capacity_term},
+	{"dispatcher", "how tokens reach their experts", "moe_token_dispatcher_type",
+	    dispatcher_term},
+	{"sp", "sequence parallelism is on", "sequence_parallel", sequence_parallel_term},
+	{"offloaded", "what lives in host memory", "offload", offload_term},
+	{"layers", "transformer layers", "num_layers", layers_term},
+	{"experts", "routed experts of an MoE layer",
+	    "num_experts num_moe_experts moe.num_experts moe_layer_config.num_experts",
+	    experts_term},
+	{"experts_per_rank", "experts / ep", "", experts_per_rank_term},
+	{"topk", "experts a token goes to", "moe_router_topk moe_layer_config.top_k", topk_term},
+	{"hidden", "hidden size", "hidden_size", hidden_term},
+	{"ffn_width", "width of the dense MLP", "ffn_hidden_size", ffn_width_term},
+	{"expert_width", "width of an expert", "moe_ffn_hidden_size", expert_width_term},
+	{"shared_width", "width of all shared experts together",
+	    "moe_shared_expert_intermediate_size", shared_width_term},
+	{"vocab", "vocabulary", "vocab_size", vocab_term},
+	{"heads", "attention heads", "num_attention_heads", heads_term},
+	{"kv_heads", "key and value heads", "num_query_groups", kv_heads_term},
+	{"mtp_layers", "multi-token-prediction layers", "mtp_num_layers", mtp_layers_term},
+	{"max_positions", "longest sequence of the model's config", "", max_positions_term},
+	{"aux_coef", "coefficient of the load-balancing loss",
+	    "moe_aux_loss_coeff moe.loss_coef moe_layer_config.aux_loss_factor", NULL},
+	{"params", "parameters of the model", "total_params", facts_params},
+	{"expert_params", "parameters of all routed experts", "", facts_expert_params},
+	{"dense_params_per_rank", "dense parameters on a rank, a mean stage and an embedding", "",
+	    facts_dense_rank_params},
+	{"expert_params_per_rank", "expert parameters on a rank, a mean stage",
+	    "params_most_loaded", facts_expert_rank_params},
+	{"state_bytes", "weights, gradients and optimizer of a rank, nothing offloaded", "",
+	    facts_state_bytes},
+	{"offloaded_bytes", "the same with the optimizer in host memory", "", facts_offloaded_bytes},
+	{"nodes", "nodes of the launch or the cluster", "", nodes_term},
+	{"gpus_per_node", "GPUs of a node", "physical_gpus_per_node", gpus_per_node_term},
+	{"cluster_world", "GPUs of the cluster", "", cluster_world_term},
+	{"domain_gpus", "GPUs of a scale-up domain (NVLink)", "", domain_gpus_term},
+	{"gpu_bytes", "memory of a GPU", "", gpu_bytes_term},
+	{"gpu_arch", "major CUDA compute capability", "", gpu_arch_term},
+	{"launcher", "torchrun, deepspeed, srun or mpirun", "", launcher_term},
+	{"launch_nodes", "nodes that the launch line names", "", launch_nodes_term},
+	{"launch_procs", "processes a node that the launch line names", "nproc_per_node",
+	    launch_procs_term},
+	{"env_world", "WORLD_SIZE of the environment", "", env_world_term},
+	{"env_rank", "RANK of the environment", "", env_rank_term},
+	{"env_local_rank", "LOCAL_RANK of the environment", "", env_local_rank_term},
+	{"master_addr", "MASTER_ADDR or --master-addr", "", master_addr_term},
+	{"master_port", "MASTER_PORT or --master-port", "", master_port_term},
+	{"slots", "slots of the hostfile, a host each", "", slots_term},
+	{"complete", "1 when settings that are not there have the framework's defaults", "",
+	    complete_term},
+	{"has_model", "1 when the model is known", "", has_model_term},
+	{"version", "release of the framework", "", version_term},
+	{"verdict", "fits, at-risk or oom, of the estimate", "", verdict_term},
+	{"skewed_verdict", "the same with the fullest expert rank at 1.7 x the mean", "",
+	    skewed_verdict_term},
+	{"worst_bytes", "memory of the worst stage", "", worst_bytes_term},
+	{"skewed_bytes", "memory of the worst stage under that skew", "", skewed_bytes_term},
+	{"capacity_bytes", "memory that a GPU has for it", "", capacity_bytes_term},
+	{"worst_stage", "pipeline stage that needs most memory", "", worst_stage_term},
+	{.name = NULL},
+};
+/* clang-format on */
+
+const struct term *
+term_find(const char *name)
+{
+	for (const struct term *term = terms; term->name; term++)
+		if (strcmp(term->name, name) == 0)
+			return term;
+	return NULL;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What can a condition ask of the configuration beside the values of names? One row a function. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "check/context.h"
+#include "check/rules_names.h"
+
+static enum framework
+framework_of(const struct facts *facts)
+{
+	return facts->check->strategy->framework;
+}
+
+/* since('0.13'): the release is that or newer; an unknown one is the newest. */
+static struct value
+call_since(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct facts *facts = scope->context;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	return value_int(
+	    !facts->version || version_compare(facts->version, arguments[0].text) >= 0);
+}
+
+/* name_state(text): 'known', 'unknown', 'gone', 'later'. */
+static struct value
+call_name_state(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct facts *facts = scope->context;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	return value_text(name_state_names[name_state(
+	    framework_of(facts), facts->version, arguments[0].text, NULL)]);
+}
+
+/* name_limit(text): ", which 0.17 removed", ", which comes with 0.18", or "". */
+static struct value
+call_name_limit(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct facts *facts = scope->context;
+	const struct name_span *span;
+	enum name_state state;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	state = name_state(framework_of(facts), facts->version, arguments[0].text, &span);
+	if (state == NAME_GONE)
+		return value_text(
+		    arena_printf(scope->arena, ", which %s removed", span->until));
+	if (state == NAME_LATER)
+		return value_text(
+		    arena_printf(scope->arena, ", which comes with %s", span->since));
+	return value_text("");
+}
+
+/* is_block('bf16'): the framework has keys below it. */
+static struct value
+call_is_block(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	return value_int(name_is_block(framework_of(scope->context), arguments[0].text));
+}
+
+/* parent('a.b.c'): 'a.b'; '' without a point. */
+static struct value
+call_parent(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const char *point;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	point = strrchr(arguments[0].text, '.');
+	return value_text(point ? arena_strndup(scope->arena, arguments[0].text,
+				      (size_t)(point - arguments[0].text))
+				: "");
+}
+
+/* root('a.b.c'): 'a'. */
+static struct value
+call_root(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	return value_text(arena_strndup(
+	    scope->arena, arguments[0].text, strcspn(arguments[0].text, ".")));
+}
+
+/* block('moe'): a setting of this name or below it is there. */
+static struct value
+call_block(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct facts *facts = scope->context;
+	size_t length;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	length = strlen(arguments[0].text);
+	for (const struct setting *s = facts->check->config->settings; s; s = s->next)
+		if (strncmp(s->name, arguments[0].text, length) == 0 &&
+		    (s->name[length] == '.' || s->name[length] == '\0'))
+			return value_int(1);
+	return facts->complete ? value_int(0) : value_undecided;
+}
+
+/* strange(): settings that the framework's release does not know. */
+static struct value
+call_strange(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct facts *facts = scope->context;
+	struct value *items;
+	size_t n = 0;
+
+	(void)arguments, (void)count;
+	for (const struct setting *s = facts->check->config->settings; s; s = s->next)
+		n++;
+	items = arena_array(scope->arena, n, sizeof(*items));
+	n = 0;
+	for (const struct setting *s = facts->check->config->settings; s; s = s->next)
+		if (name_state(framework_of(facts), facts->version, s->name, NULL) != NAME_KNOWN)
+			items[n++] = value_text(s->name);
+	return value_list(items, n);
+}
+
+/* spelled(text): an argument as Megatron's command line writes it, a key as it is. */
+static struct value
+call_spelled(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	char *text;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	if (framework_of(scope->context) != FRAMEWORK_MEGATRON)
+		return arguments[0];
+	text = arena_printf(scope->arena, "--%s", arguments[0].text);
+	for (char *at = text; *at; at++)
+		*at = *at == '_' ? '-' : *at;
+	return value_text(text);
+}
+
+/* replacement(text): the name to use instead, undecided without one. */
+static struct value
+call_replacement(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const char *name;
+
+	(void)scope, (void)count;
+	name = arguments[0].kind == VALUE_TEXT ? name_replacement(arguments[0].text) : NULL;
+	return name ? value_text(name) : value_undecided;
+}
+
+/* nearest_name(text): a known name that is spelled nearly so. */
+static struct value
+call_nearest_name(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct facts *facts = scope->context;
+	const char *name = NULL;
+
+	(void)count;
+	if (arguments[0].kind == VALUE_TEXT)
+		name = name_nearest(
+		    scope->arena, framework_of(facts), facts->version, arguments[0].text);
+	return name ? value_text(name) : value_undecided;
+}
+
+enum layout_size { LAYOUT_CHUNKS, LAYOUT_LAYERS, LAYOUT_MTP };
+
+static struct value
+layout_size(const struct value *layout, enum layout_size which)
+{
+	int sizes[3];
+
+	if (layout->kind != VALUE_TEXT)
+		return value_undecided;
+	sizes[LAYOUT_CHUNKS] =
+	    layout_sizes(layout->text, &sizes[LAYOUT_LAYERS], &sizes[LAYOUT_MTP]);
+	return sizes[LAYOUT_CHUNKS] > 0 ? value_int(sizes[which]) : value_undecided;
+}
+
+/* Of one layout string, or of each in a list; 0 for one that cannot be read. */
+static struct value
+layout_sizes_of(const struct expr_scope *scope, const struct value *layouts, enum layout_size which)
+{
+	struct value *items;
+
+	if (layouts->kind != VALUE_LIST)
+		return layout_size(layouts, which);
+	items = arena_array(scope->arena, layouts->count, sizeof(*items));
+	for (size_t i = 0; i < layouts->count; i++) {
+		items[i] = layout_size(&layouts->items[i], which);
+		if (items[i].kind <= VALUE_UNSET)
+			items[i] = value_int(0);
+	}
+	return value_list(items, layouts->count);
+}
+
+static struct value
+call_layout_chunks(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)count;
+	return layout_sizes_of(scope, &arguments[0], LAYOUT_CHUNKS);
+}
+
+static struct value
+call_layout_layers(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)count;
+	return layout_sizes_of(scope, &arguments[0], LAYOUT_LAYERS);
+}
+
+static struct value
+call_layout_mtp(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)count;
+	return layout_sizes_of(scope, &arguments[0], LAYOUT_MTP);
+}
+
+/* integers('work1:2,3'): what a deepspeed --include names behind the colon. */
+static struct value
+call_included(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	enum { MOST = 256 };
+	struct value *items = arena_array(scope->arena, MOST, sizeof(*items));
+	const char *at;
+	size_t n = 0;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	at = arguments[0].text;
+	while ((at = strchr(at, ':')) != NULL) {
+		for (at++; n < MOST; at++) {
+			size_t length = strspn(at, "0123456789");
+			int64_t slot;
+
+			if (length == 0 || !units_parse_integer(
+					       arena_strndup(scope->arena, at, length), &slot))
+				break;
+			items[n++] = value_int(slot);
+			at += length;
+			if (*at != ',')
+				break;
+		}
+	}
+	return value_list(items, n);
+}
+
+/* type_bytes(text): bytes of an element of the type that the text names; undecided without one. */
+static struct value
+call_type_bytes(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	static const struct {
+		const char *name;
+		double bytes;
+	} types[] = {{"fp32", 4}, {"float32", 4}, {"bf16", 2}, {"bfloat16", 2}, {"fp16", 2},
+	    {"float16", 2}, {"fp8", 1}, {"int8", 1}, {"fp4", 0.5}, {"int4", 0.5}, {"nvfp4", 0.5},
+	    {"mxfp4", 0.5}};
+
+	(void)scope, (void)count;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (arguments[0].kind == VALUE_TEXT && strstr(arguments[0].text, types[i].name))
+			return value_number(types[i].bytes);
+	return value_undecided;
+}
+
+/* greatest below: ratios of every item of the first list to the same of the second. */
+static struct value
+call_ratios(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct value *a = &arguments[0], *b = &arguments[1];
+	struct value *items;
+
+	(void)count;
+	if (a->kind != VALUE_LIST || !value_is_numeric(b))
+		return value_undecided;
+	items = arena_array(scope->arena, a->count, sizeof(*items));
+	for (size_t i = 0; i < a->count; i++) {
+		if (!value_is_numeric(&a->items[i]))
+			return value_undecided;
+		items[i] = value_number(value_as_number(&a->items[i]) / value_as_number(b));
+	}
+	return value_list(items, a->count);
+}
+
+const struct expr_function rule_functions[] = {
+    {"since", 1, 1, false, call_since},
+    {"name_state", 1, 1, false, call_name_state},
+    {"name_limit", 1, 1, false, call_name_limit},
+    {"is_block", 1, 1, false, call_is_block},
+    {"parent", 1, 1, false, call_parent},
+    {"root", 1, 1, false, call_root},
+    {"block", 1, 1, false, call_block},
+    {"strange", 0, 0, false, call_strange},
+    {"spelled", 1, 1, false, call_spelled},
+    {"replacement", 1, 1, false, call_replacement},
+    {"nearest_name", 1, 1, false, call_nearest_name},
+    {"layout_chunks", 1, 1, false, call_layout_chunks},
+    {"layout_layers", 1, 1, false, call_layout_layers},
+    {"layout_mtp", 1, 1, false, call_layout_mtp},
+    {"included", 1, 1, false, call_included},
+    {"type_bytes", 1, 1, false, call_type_bytes},
+    {"ratios", 2, 2, false, call_ratios},
+    {.name = NULL},
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_RULES_PRIVATE_H
+#define MOEPLAN_RULES_PRIVATE_H
+
+#include "check/context.h"
+
+/* A row of a rule table, ready to be decided. Private to rules*.c and their tests. */
+struct rule_piece {
+	const struct expr *condition;
+	const char *text; /* what is wrong when it does not hold, or NULL */
+};
+enum { RULE_MAX_PIECES = 16 };
+struct compiled {
+	const struct rule *rule;
+	const struct expr *when, *grid; /* or NULL */
+	int n_pieces;
+	struct rule_piece pieces[RULE_MAX_PIECES];
+	bool each; /* decided for every setting */
+};
+/* -1 after adding errors: a mistake in the table. */
+int rule_compile(
+    const struct rule *rule, struct compiled *compiled, struct arena *arena, struct diags *diags);
+bool rule_applies(const struct rule *rule, unsigned framework, const char *version);
+/* The grid rule of this id, or NULL. */
+const struct grid_rule *rule_grid(const char *id);
+/* A hint with our options in the configuration's spelling: "--ep 8" as its framework writes it. */
+const char *rule_spell(const struct facts *facts, const char *hint);
+
+#endif
