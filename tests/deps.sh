@@ -16,12 +16,16 @@ rules() {
 		room base src/base/
 		room model src/model/
 		room planner planner/
+		room emit src/emit/
+		room check src/check/
 		room cmd src/cmd/
 		may base ^base/
 		may model ^(base|model)/
 		may planner ^(planner|model)/
 		may planner ^base/(arena|diag|str|units)[.]h$
-		may cmd ^(base|model|planner|cmd)/
+		may emit ^(base|model|emit)/
+		may check ^(base|model|planner|emit|check)/
+		may cmd ^(base|model|planner|emit|check|cmd)/
 		third base yaml.h
 		third base cjson/cJSON.h
 		third planner glpk.h
@@ -30,6 +34,8 @@ rules() {
 		call base printf puts putchar exit _exit
 		call model printf puts putchar exit _exit
 		call planner printf puts putchar exit _exit
+		call emit printf puts putchar exit _exit
+		call check printf puts putchar exit _exit
 	END
 }
 
@@ -169,7 +175,7 @@ END {
 tree() { # a small tree that keeps all rules
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch/tree/src/base" "$scratch/tree/src/model" "$scratch/tree/src/cmd" "$scratch/tree/src/other" \
-		"$scratch/tree/planner" "$scratch/tree/tests/unit"
+		"$scratch/tree/src/emit" "$scratch/tree/src/check" "$scratch/tree/planner" "$scratch/tree/tests/unit"
 	cd "$scratch/tree"
 	echo '#include <yaml.h>' >src/base/yaml.c
 	echo '#include <cjson/cJSON.h>' >src/base/json.c
@@ -209,6 +215,10 @@ self_test() {
 	expect planner/time.c '#include "cmd/cmd.h"' 'may not be included from planner'
 	expect planner/lp.c '#include <glpk.h>' 'included by 2 files'
 	expect planner/lp.h '#include <glpk.h>' 'only be included from a .c file'
+	expect planner/time.c '#include "check/rules.h"' 'may not be included from planner'
+	expect src/emit/keys.c '#include "planner/search.h"' 'may not be included from emit'
+	expect src/emit/keys.c '#include "check/rules.h"' 'may not be included from emit'
+	expect src/check/rules.c '#include "cmd/cmd.h"' 'may not be included from check'
 	expect src/cmd/yes.c '#include <yaml.h>' 'only be included from a .c file of base'
 	expect src/base/net.c '#include <curl/curl.h>' 'neither libc'
 	expect src/base/net.c '#include NET' 'cannot be checked'
@@ -218,7 +228,7 @@ self_test() {
 	for name in strcpy strcat sprintf vsprintf strtok atoi atol atoll atof alloca gets system popen; do
 		expect src/cmd/run.c "	/* a */ x = $name (y);" "$name() may not be called"
 	done
-	for room in src/base src/model planner; do
+	for room in src/base src/model src/emit src/check planner; do
 		expect $room/say.c '	printf("x");' 'printf() may not be called'
 		expect $room/say.c '	/* why */ exit(1);' 'exit() may not be called'
 	done
