@@ -93,7 +93,7 @@ known_names(struct arena *arena)
 		n_models++;
 	while (cluster_slug(n_slugs))
 		n_slugs++;
-	names = arena_array(arena, (size_t)(n_models + n_slugs + 1), sizeof(*names));
+	names = arena_array(arena, (size_t)n_models + (size_t)n_slugs + 1, sizeof(*names));
 	for (i = 0; i < n_models; i++)
 		names[i] = builtin_model_name(i);
 	for (i = 0; i < n_slugs; i++)

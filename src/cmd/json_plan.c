@@ -130,6 +130,8 @@ json_plan(struct request *request, const struct plan *plan)
 	json_model_summary(&w, "model", request->model);
 	json_cluster_summary(&w, "cluster", request->cluster);
 	json_best(&w, request, plan);
+	if (request->job.measured_step_s > 0)
+		jsonw_double(&w, "measured_step_s", request->job.measured_step_s);
 	json_why_not(&w, plan);
 	json_near_miss(&w, request, plan->miss);
 	json_search(&w, request, &plan->account);

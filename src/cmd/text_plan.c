@@ -183,6 +183,19 @@ print_notes(struct request *request, const struct plan *plan)
 		    text_band(request, best->step_s, best->step_low_s, best->step_high_s), n);
 }
 
+/* --measured-step: what the best plan would change about a run that exists. */
+static void
+print_measured(struct request *request, const struct estimate *best)
+{
+	double measured_s = request->job.measured_step_s;
+	double change = best->step_s / measured_s - 1;
+
+	if (measured_s > 0)
+		str_addf(&request->out, "   measured %s: the first is %.0f %% %s\n",
+		    units_seconds(request->arena, measured_s), 100 * (change < 0 ? -change : change),
+		    change < 0 ? "faster" : "slower");
+}
+
 static void
 print_best(struct request *request, const struct plan *plan)
 {
@@ -201,6 +214,7 @@ print_best(struct request *request, const struct plan *plan)
 	    differs(plan, get_dispatcher) ? "dispatcher as shown"
 					  : dispatcher_names[s->dispatcher]);
 	print_notes(request, plan);
+	print_measured(request, &plan->best[0]);
 }
 
 /* --- the winner ---------------------------------------------------------------------------- */
