@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The accuracy section of README.md is what the replay prints: compares it, or puts it in.
+#
+# usage: ACCURACY=PROGRAM tests/bench/readme.sh [--update]
+set -eu
+
+cd "$(dirname "$0")/../.."
+ACCURACY=${ACCURACY:-build/release/tests/bench/accuracy}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# Tables of the report, by the first words of their head line; a blank line ends a table.
+table() { # FIRST-WORDS of a head line, whose next column is "rows" or "groups"
+	awk -v head="^  $1  +(rows|groups)" '
+		$0 ~ head { on = 1 }
+		on && /^$/ { exit }
+		on { print }' "$scratch/report"
+}
+
+# Error tables whose head line has only the columns stand first: print to the blank line.
+first_table() {
+	awk '/^Step time/ { on = 1; next } on && /rows/ { go = 1 } go && /^$/ { exit } go { print }' \
+		"$scratch/report"
+}
+
+section() {
+	echo '```text'
+	echo 'step time, e = predicted / measured - 1'
+	first_table
+	echo
+	table class
+	echo
+	table GPU
+	echo
+	table 'one node, exact configurations'
+	echo
+	grep '^  layouts that ran:' "$scratch/report"
+	echo
+	echo 'ranking of comparable runs'
+	awk '/^  source  +groups/ { print } /^  all  / { print }' "$scratch/report"
+	echo '```'
+}
+
+"$ACCURACY" tests/bench >"$scratch/report" || true
+section >"$scratch/section"
+awk -v section="$scratch/section" '
+	/<!-- accuracy: begin -->/ { print; while ((getline line < section) > 0) print line; skip = 1 }
+	/<!-- accuracy: end -->/ { skip = 0 }
+	!skip { print }' README.md >"$scratch/README.md"
+if [ "${1:-}" = --update ]; then
+	cat "$scratch/README.md" >README.md
+elif ! cmp -s README.md "$scratch/README.md"; then
+	diff -u README.md "$scratch/README.md" || true
+	echo 'README.md: the accuracy section is not what the replay prints (tests/bench/readme.sh --update)' >&2
+	exit 1
+fi
