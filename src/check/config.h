@@ -12,13 +12,38 @@
 
 struct arena;
 
+enum config_form {
+	CONFIG_MEGATRON,   /* arguments, script, YAML */
+	CONFIG_DEEPSPEED,
+	CONFIG_TORCHTITAN,
+	CONFIG_BRIDGE,     /* Megatron-Bridge overrides */
+	CONFIG_TUTORIAL,   /* model_config.json + ds_config.json of the guides */
+	CONFIG_PLAN,       /* our own documents */
+	CONFIG_NUMBERS,    /* options of the command line only, launch files, environment */
+	CONFIG_TUTEL,      /* a call of Tutel's moe_layer */
+	CONFIG_FORMS
+};
+extern const char *const config_form_names[];
+
 /*
  * What somebody's files say, in the words of their framework and in ours.
  * Importers fill it; rules read it. Nothing in an input is ever executed.
+ *
+ * Names: options of Megatron as they are written ("disable_bias_linear",
+ * "no_overlap_p2p_communication"), dotted paths for DeepSpeed
+ * ("zero_optimization.stage") and torchtitan ("parallelism.tensor_parallel_degree");
+ * sections of Megatron-Bridge ("model.") are left out, so that its names are Megatron's.
+ * A map is a setting as well as each of its members. Exported variables have their own
+ * names ("WORLD_SIZE"); what starts the ranks has the launcher in front:
+ * "torchrun.nproc_per_node", "deepspeed.num_gpus", "deepspeed.include",
+ * "srun.ntasks_per_node", "sbatch.nodes", "mpirun.np", "accelerate.num_processes";
+ * arguments of calls in Python "MoE.ep_size", "moe_layer.experts.count_per_gpu".
  */
 struct setting {
-	const char *name;        /* native name as in the key tables, dashes as underscores */
+	const char *name;
 	const struct doc *value; /* its own location inside */
+	enum config_form form;   /* whose words these are */
+	bool unresolved;         /* it is there, but not its value: `value` holds the text */
 	struct setting *next;
 };
 
@@ -40,18 +65,6 @@ struct launch {
 	const struct doc *hostfile; /* map: host -> slots */
 };
 
-enum config_form {
-	CONFIG_MEGATRON,   /* arguments, script, YAML */
-	CONFIG_DEEPSPEED,
-	CONFIG_TORCHTITAN,
-	CONFIG_BRIDGE,     /* Megatron-Bridge overrides */
-	CONFIG_TUTORIAL,   /* model_config.json + ds_config.json of the guides */
-	CONFIG_PLAN,       /* our own documents */
-	CONFIG_NUMBERS,    /* options of the command line only */
-	CONFIG_FORMS
-};
-extern const char *const config_form_names[];
-
 struct config {
 	enum config_form form;
 	const char *version;        /* of the framework; NULL newest known */
@@ -62,6 +75,8 @@ struct config {
 	struct launch launch;
 };
 
+/* Nothing said: CONFIG_NUMBERS, no rank. */
+void config_init(struct config *config);
 /*
  * Reads one file by its content (JSON, TOML, YAML, shell, hostfile, launch line)
  * into `config`; files are merged in order and contradictions between them are
