@@ -23,6 +23,7 @@ CFLAGS ?= -O2 -g
 SANITIZE_release =
 SANITIZE_asan = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANITIZE_fuzz = $(SANITIZE_asan) -fsanitize=fuzzer-no-link
+SANITIZE_fit = -DRATE_CONST=
 SANITIZE = $(SANITIZE_$(BUILD))
 
 OBJ ?= build/$(BUILD)$(if $(filter gcc cc,$(CC)),,-$(notdir $(lastword $(CC))))
@@ -40,7 +41,9 @@ CMD_SRC = $(wildcard src/cmd/*.c)
 TEST_SRC = $(wildcard tests/unit/test_*.c tests/prop/test_*.c)
 FAKE_SRC = $(wildcard tests/unit/fake_*.c)
 FUZZ_SRC = $(wildcard tests/fuzz/fuzz_*.c)
-BENCH_SRC := $(shell grep -lw '^main' tests/bench/*.c 2>/dev/null)
+# The fit changes the rates that all others compile in as constants: a kind of build of its own.
+BENCH_SRC := $(filter-out $(if $(filter fit,$(BUILD)),,tests/bench/fit.c),\
+	$(shell grep -lw '^main' tests/bench/*.c 2>/dev/null))
 # What several programs of a folder share.
 TEST_HELP = $(filter-out $(TEST_SRC) $(FAKE_SRC),$(wildcard tests/unit/*.c tests/prop/*.c))
 FUZZ_HELP = $(filter-out $(FUZZ_SRC) tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c))
@@ -181,6 +184,10 @@ bench: ## Measure accuracy and speed (minutes; prints tables)
 	@$(SUBMAKE) all benches
 	@OBJ='$(OBJ)' MOEPLAN='$(abspath $(OBJ)/moeplan)' sh tests/bench/run.sh
 
+fit: ## Refit the efficiencies to the published runs by cross-validation (minutes; prints a proposal)
+	@$(SUBMAKE) BUILD=fit build/fit/tests/bench/fit
+	build/fit/tests/bench/fit tests/bench
+
 docs: all ## Put real output into the examples of README.md and the man pages
 	@OBJ='$(OBJ)' MOEPLAN='$(abspath $(OBJ)/moeplan)' sh tests/docs/run.sh --update
 
@@ -225,5 +232,5 @@ help: ## Show this list
 
 FORCE:
 .PHONY: all tests benches fuzzers demo test check-deps check-asan run-suites check-valgrind fuzz lint \
-	format bench docs install uninstall dist clean help FORCE
+	format bench fit docs install uninstall dist clean help FORCE
 .DELETE_ON_ERROR:

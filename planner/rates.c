@@ -10,7 +10,7 @@
 
 #define REPLAY "replay of published Megatron, torchtitan and SimuMax runs"
 
-const struct rate_row rate_table[RATES] = {
+RATE_CONST struct rate_row rate_table[RATES] = {
     [RATE_GEMM_BF16] = {"gemm_bf16", 0.74, "of the measured matmul ceiling", REPLAY,
         "launch gaps, small matrices"},
     [RATE_GEMM_FP8] = {"gemm_fp8", 0.88, "of the measured matmul ceiling", REPLAY,

@@ -61,7 +61,11 @@ struct rate_row {
 	const char *source;
 	const char *absorbs; /* what else may be in it, or NULL */
 };
-extern const struct rate_row rate_table[RATES];
+/* Constants, but for the program that fits them (tests/bench/fit.c). */
+#ifndef RATE_CONST
+#define RATE_CONST const
+#endif
+extern RATE_CONST struct rate_row rate_table[RATES];
 
 /*
  * Sustained FLOP/s of large dense matrix products on this part: datasheet peak

@@ -299,12 +299,6 @@ rival_table(struct bench *b)
 	str_addc(&b->out, '\n');
 }
 
-bool
-same_layout(const struct rerun *a, const struct rerun *b)
-{
-	return a->command && b->command && strcmp(a->command, b->command) == 0;
-}
-
 /* Layouts that ran, each once: index of the first row of this layout that ran. */
 static bool
 is_first_that_ran(const struct bench *b, size_t index)
@@ -460,25 +454,6 @@ out_of_memory(void *context)
 }
 
 static int
-load(struct bench *b, const char *folder)
-{
-	const char *path = arena_printf(b->arena, "%s/runs.csv", folder);
-	size_t length;
-	char *text = doc_read_file(b->arena, b->diags, path, &length);
-	struct run *runs = text ? runs_parse(b->arena, b->diags, path, text, &b->count) : NULL;
-
-	if (!runs) {
-		fprintf(stderr, "accuracy: %s:%d: %s\n", path, b->diags->first->loc.line,
-		    b->diags->first->message);
-		return -1;
-	}
-	b->reruns = arena_array(b->arena, b->count, sizeof(*b->reruns));
-	for (size_t i = 0; i < b->count; i++)
-		rerun_run(b->arena, folder, &runs[i], &b->reruns[i]);
-	return 0;
-}
-
-static int
 report(struct bench *b, bool rows)
 {
 	int bad = outcome_summary(b);
@@ -511,7 +486,7 @@ main(int argc, char **argv)
 	}
 	b.diags = diags_new(b.arena);
 	b.out = str_new(b.arena);
-	status = load(&b, argv[1 + rows]) != 0 ? 2 : report(&b, rows) > 0;
+	status = bench_load(&b, argv[1 + rows]) != 0 ? 2 : report(&b, rows) > 0;
 	arena_free(b.arena);
 	return status;
 }

@@ -31,6 +31,9 @@ counts(const struct rerun *r)
 	return has_time(r) && !r->run->aside[0];
 }
 
+/* Reads FOLDER/runs.csv and replays every row; -1 after printing why it cannot be read. */
+int bench_load(struct bench *bench, const char *folder);
+
 /* The same model, cluster and options. */
 bool same_layout(const struct rerun *a, const struct rerun *b);
 

@@ -250,6 +250,7 @@ evaluate_all(struct session *s, const struct layout *layout, struct rerun *rerun
 
 	evaluate(evaluator, &s->job.base, layout, stages, &closed);
 	evaluate_exact(evaluator, &s->job.base, layout, s->arena, stages, &rerun->estimate);
+	rerun->evaluator = evaluator;
 	rerun->closed_step_s = closed.step_s;
 	rerun->bound_step_s = evaluate_bound(evaluator, &s->job.base).step_s;
 	rerun->outcome = is_finite(&rerun->estimate) ? OUTCOME_PREDICTED : OUTCOME_NOT_FINITE;

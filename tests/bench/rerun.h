@@ -28,6 +28,7 @@ struct rerun {
 	double counter; /* the source's FLOPs a token over ours, its convention; 0: unknown */
 	int nodes;
 	bool expert_group_leaves_domain;
+	const struct evaluator *evaluator; /* to evaluate again with other rates */
 };
 
 /* Reads model, cluster and strategy as the command line does, and evaluates. */

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Would other efficiencies describe runs better that took no part in choosing them?
+ *
+ * Loss: mean over runs of min(|ln(predicted / measured)|, 0.7), a layout that
+ * was measured several times counting once. Rates are moved one at a time on a
+ * log scale within their bounds (coordinate descent). Runs are cut into folds by
+ * model and GPU, so that a fold's rates never saw a run of the same model on the
+ * same GPU. A rate joins the fit only if the loss on left-out folds falls by more
+ * than 0.5 % of itself; else it keeps its value. What is printed is a proposal:
+ * rates.c is edited by hand, with the reason.
+ *
+ * usage: fit FOLDER        (FOLDER holds runs.csv, models/, clusters/)
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/doc.h"
+#include "bench.h"
+#include "planner/rates.h"
+#include "score.h"
+
+/* What may move, and how far. */
+static const struct {
+	enum rate rate;
+	double min, max;
+} knobs[] = {
+    {RATE_GEMM_BF16, 0.5, 1},
+    {RATE_GEMM_FP8, 0.5, 1.1},
+    {RATE_GEMM_FP4, 0.4, 1.1},
+    {RATE_GROUPED_BF16, 0.5, 1.05},
+    {RATE_FLASH_FORWARD, 0.25, 0.75},
+    {RATE_FLASH_BACKWARD, 0.2, 0.7},
+    {RATE_MEMORY, 0.4, 0.9},
+    {RATE_PERMUTE, 1, 3},
+    {RATE_NIC_ALL_TO_ALL, 0.4, 0.95},
+    {RATE_LINK, 0.5, 0.95},
+    {RATE_HIDDEN_EP, 0.2, 1},
+    {RATE_HIDDEN_TP, 0.1, 0.9},
+    {RATE_HOST_MOE_S, 0.5e-3, 6e-3},
+    {RATE_HOST_DENSE_S, 0.1e-3, 1.5e-3},
+    {RATE_HOST_FP8, 1, 2.5},
+    {RATE_HOST_GRAPHS, 0.05, 0.8},
+    {RATE_SYNC_GAP_S, 0.05e-3, 1.5e-3},
+    {RATE_STEP_S, 0.01, 0.3},
+};
+enum { KNOBS = sizeof(knobs) / sizeof(knobs[0]), FOLDS = 8 };
+
+struct fit {
+	struct bench *bench;
+	double *weight; /* of a row: 1 / rows of its layout; 0: takes no part */
+	int *fold;
+};
+
+static double
+row_loss(const struct rerun *r)
+{
+	struct estimate e;
+
+	evaluate(r->evaluator, &r->estimate.strategy, &r->estimate.layout, NULL, &e);
+	return fmin(fabs(log(e.step_s / r->measured_step_s)), 0.7);
+}
+
+/* Mean loss over the rows of a fold (inside) or of all others. */
+static double
+loss(const struct fit *fit, int fold, bool inside)
+{
+	double sum = 0, weight = 0;
+
+	for (size_t i = 0; i < fit->bench->count; i++) {
+		if (fit->weight[i] <= 0 || (fold >= 0 && (fit->fold[i] == fold) != inside))
+			continue;
+		sum += fit->weight[i] * row_loss(&fit->bench->reruns[i]);
+		weight += fit->weight[i];
+	}
+	return weight > 0 ? sum / weight : 0;
+}
+
+static double
+clamp(int knob, double value)
+{
+	return fmin(knobs[knob].max, fmax(knobs[knob].min, value));
+}
+
+/* Moves the chosen rates as long as the loss outside `fold` falls. */
+static void
+descend(const struct fit *fit, const bool *chosen, int fold)
+{
+	double best = loss(fit, fold, false);
+
+	for (double step = 0.16; step > 0.015; step /= 2)
+		for (int k = 0; k < KNOBS; k++)
+			for (int sign = -1; chosen[k] && sign <= 1; sign += 2) {
+				double *value = &rate_table[knobs[k].rate].value, before = *value, now;
+
+				*value = clamp(k, before * exp(sign * step));
+				now = loss(fit, fold, false);
+				if (now < best * (1 - 1e-6))
+					best = now;
+				else
+					*value = before;
+			}
+}
+
+static void
+save(double *values)
+{
+	for (int k = 0; k < KNOBS; k++)
+		values[k] = rate_table[knobs[k].rate].value;
+}
+
+static void
+restore(const double *values)
+{
+	for (int k = 0; k < KNOBS; k++)
+		rate_table[knobs[k].rate].value = values[k];
+}
+
+/* Loss on runs whose model and GPU took no part, the shipped values as the start. */
+static double
+left_out_loss(const struct fit *fit, const bool *chosen)
+{
+	double shipped[KNOBS], sum = 0, weight = 0;
+
+	save(shipped);
+	for (int fold = 0; fold < FOLDS; fold++) {
+		double rows = 0;
+
+		for (size_t i = 0; i < fit->bench->count; i++)
+			rows += fit->fold[i] == fold ? fit->weight[i] : 0;
+		descend(fit, chosen, fold);
+		sum += rows * loss(fit, fold, true);
+		weight += rows;
+		restore(shipped);
+	}
+	return sum / weight;
+}
+
+static unsigned
+hash(const char *text)
+{
+	unsigned h = 2166136261U;
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 16777619U;
+	return h;
+}
+
+static void
+weigh(struct fit *fit)
+{
+	struct bench *b = fit->bench;
+
+	for (size_t i = 0; i < b->count; i++) {
+		const struct rerun *r = &b->reruns[i];
+		size_t same = 0;
+
+		if (!counts(r))
+			continue;
+		for (size_t j = 0; j < b->count; j++)
+			same += counts(&b->reruns[j]) && same_layout(r, &b->reruns[j]);
+		fit->weight[i] = 1.0 / (double)same;
+		fit->fold[i] = (int)(hash(arena_printf(b->arena, "%s on %s", r->run->model,
+					 r->run->gpu)) % FOLDS);
+	}
+}
+
+static void
+choose(const struct fit *fit)
+{
+	bool chosen[KNOBS] = {false};
+	double best = left_out_loss(fit, chosen);
+
+	printf("left-out loss with the shipped values: %.4f\n\n", best);
+	for (int k = 0; k < KNOBS; k++) {
+		double now;
+
+		chosen[k] = true;
+		now = left_out_loss(fit, chosen);
+		printf("%-24s %.4f  %s\n", rate_table[knobs[k].rate].name, now,
+		    now < best * 0.995 ? "joins the fit" : "keeps its value");
+		fflush(stdout);
+		if (now < best * 0.995)
+			best = now;
+		else
+			chosen[k] = false;
+	}
+	printf("\nleft-out loss of the proposal: %.4f; fitted on all runs:\n\n", best);
+	descend(fit, chosen, -1);
+	for (int k = 0; k < KNOBS; k++)
+		if (chosen[k])
+			printf("%-24s %.4g\n", rate_table[knobs[k].rate].name,
+			    rate_table[knobs[k].rate].value);
+	printf("\nloss on the runs it was fitted on: %.4f\n", loss(fit, -1, false));
+}
+
+static void
+out_of_memory(void *context)
+{
+	(void)context;
+	fputs("fit: out of memory\n", stderr);
+	exit(3);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct bench b = {.arena = arena_new(out_of_memory, NULL)};
+	struct fit fit = {.bench = &b};
+
+	if (argc != 2 || !b.arena) {
+		fputs("usage: fit FOLDER\n", stderr);
+		return 2;
+	}
+	b.diags = diags_new(b.arena);
+	if (bench_load(&b, argv[1]) != 0)
+		return 2;
+	fit.weight = arena_array(b.arena, b.count, sizeof(double));
+	fit.fold = arena_array(b.arena, b.count, sizeof(int));
+	weigh(&fit);
+	choose(&fit);
+	arena_free(b.arena);
+	return 0;
+}
