@@ -263,11 +263,6 @@ doc_parse(
 	reader.name = arena_strdup(arena, name);
 	reader.text = text;
 	reader.length = length;
-	if (length > DOC_MAX_BYTES) {
-		diag_error(diags, doc_loc_at(&reader, 0),
-		    "'%s' has %zu bytes, allowed are %d at most", name, length, DOC_MAX_BYTES);
-		return NULL;
-	}
 	if (doc_check_text(&reader) != 0)
 		return NULL;
 	reader.text = arena_strndup(arena, reader.text, reader.length);

@@ -49,6 +49,13 @@ enum {
 struct doc *doc_parse(struct arena *arena, struct diags *diags, const char *name, const char *text,
     size_t length);
 
+/*
+ * What doc_parse() asks of any text: DOC_MAX_BYTES at most, UTF-8, no NUL. Skips a byte
+ * order mark. -1 after adding an error.
+ */
+int doc_check(struct arena *arena, struct diags *diags, const char *name, const char **text,
+    size_t *length);
+
 /* Reads a file (`-`: standard input) whole; NULL after adding an error. Terminated; *length without. */
 char *doc_read_file(struct arena *arena, struct diags *diags, const char *path, size_t *length);
 

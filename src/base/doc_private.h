@@ -26,7 +26,7 @@ void doc_resolve_plain(struct doc *node, const char *text);
 /* Counts and reports the keys that a map has twice; reading goes on. */
 void doc_check_keys(struct doc_reader *reader, const struct doc *map);
 
-/* -1 after an error when the text is not UTF-8 or binary. */
+/* -1 after an error when the text is too long, not UTF-8, or binary. */
 int doc_check_text(struct doc_reader *reader);
 /* Line and column (both from 1, in characters) of a byte. */
 struct loc doc_loc_at(const struct doc_reader *reader, size_t offset);

@@ -91,6 +91,10 @@ report_byte(struct doc_reader *reader, size_t offset)
 int
 doc_check_text(struct doc_reader *reader)
 {
+	if (reader->length > DOC_MAX_BYTES)
+		return diag_error(reader->diags, doc_loc_at(reader, 0),
+		    "'%s' has %zu bytes, allowed are %d at most", reader->name, reader->length,
+		    DOC_MAX_BYTES);
 	if (reader->length >= 3 && memcmp(reader->text, "\xef\xbb\xbf", 3) == 0) {
 		reader->text += 3;
 		reader->length -= 3;
@@ -103,6 +107,22 @@ doc_check_text(struct doc_reader *reader)
 			return report_byte(reader, at);
 		at += taken;
 	}
+	return 0;
+}
+
+int
+doc_check(struct arena *arena, struct diags *diags, const char *name, const char **text,
+    size_t *length)
+{
+	struct doc_reader reader = {.arena = arena, .diags = diags};
+
+	reader.name = arena_strdup(arena, name);
+	reader.text = *text;
+	reader.length = *length;
+	if (doc_check_text(&reader) != 0)
+		return -1;
+	*text = reader.text;
+	*length = reader.length;
 	return 0;
 }
 
