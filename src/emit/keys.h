@@ -35,11 +35,34 @@ struct key {
 	/* Sets the term from a native value; -1 after an error. NULL function: as it is. */
 	int (*read)(const struct key *key, const struct doc *value, struct strategy *strategy,
 	    struct field_context *context);
+	/* A release that does not have it does not need it; otherwise such a plan is refused. */
+	bool optional;
 };
 
 /* A table ends with a row without a name. */
 extern const struct key megatron_keys[], deepspeed_keys[], torchtitan_keys[];
+/* One name and one value a setting, in table order. */
+struct key_value {
+	const struct key *key;
+	const struct doc *value;
+	struct key_value *next;
+};
+/*
+ * What the plan's release is told. NULL after an error: a value that the plan needs
+ * has no key in that release.
+ */
+const struct key_value *keys_write(const struct key *table, struct arena *arena,
+    struct diags *diags, const struct plan_view *plan);
 const struct key *key_find(const struct key *table, const char *name);
+/*
+ * Sets the key's term from a native value, by its own reader or as it is. Rows are
+ * read in the order of the table: a later one refines what an earlier one said.
+ * Terms "model.…" name keys of our model files and are left to the caller.
+ */
+int key_read(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context);
+/* The native value for a plan, NULL: leave it out. */
+const struct doc *key_write(const struct key *key, struct arena *arena, const struct plan_view *plan);
 /* -1, 0, 1 as version a is older than, the same as, newer than b: "0.9" < "0.10" < "0.19.1". */
 int version_compare(const char *a, const char *b);
 bool key_in_version(const struct key *key, const char *version);

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What does torchtitan call each setting?
+ *
+ * Names are "section.key", as TOML of 0.2 and the overrides of 0.3 have them. Source:
+ * pytorch/torchtitan config/job_config.py v0.2.2, config/configs.py and trainer.py 0.3.
+ *
+ * Batch: with a pipeline a forward pass takes local_batch_size sequences in pieces of
+ * pipeline_parallel_microbatch_size; all micro-batches of a step are one such pass, so
+ * that nothing is accumulated beside the pipeline. Without one, local_batch_size is the
+ * micro-batch and steps accumulate up to global_batch_size.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "emit/emit.h"
+#include "emit/keys.h"
+#include "emit/private.h"
+#include "emit/values.h"
+
+static int
+refuse(const struct key *key, const struct doc *value, struct field_context *context,
+    const char *allowed)
+{
+	return diag_error(context->diags, value->loc, "'%s' is '%.60s', allowed is %s", key->name,
+	    value->text ? value->text : doc_kind_name(value->kind), allowed);
+}
+
+static bool
+is_text(const struct doc *value, const char *text)
+{
+	return value->text && strcmp(value->text, text) == 0;
+}
+
+static bool
+is_old(const struct plan_view *plan)
+{
+	return version_compare(plan->strategy.framework_version, "0.3") < 0;
+}
+
+static const struct doc *
+flavor_module(struct arena *arena, const struct plan_view *plan)
+{
+	return is_old(plan) ? doc_text(arena, flavor_of(plan)->module) : NULL;
+}
+
+static const struct doc *
+flavor_name(struct arena *arena, const struct plan_view *plan)
+{
+	return is_old(plan) ? doc_text(arena, flavor_of(plan)->name) : NULL;
+}
+
+static const struct doc *
+old_etp(struct arena *arena, const struct plan_view *plan)
+{
+	return is_old(plan) ? doc_int(arena, plan->strategy.etp) : NULL;
+}
+
+/* Since 0.3 an argument of the model registry. */
+static const struct doc *
+old_backend(struct arena *arena, const struct plan_view *plan)
+{
+	if (!is_old(plan))
+		return NULL;
+	return doc_text(
+	    arena, plan->strategy.dispatcher == DISPATCH_DEEPEP ? "deepep" : "standard");
+}
+
+static int
+read_backend(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	if (is_text(value, "standard"))
+		strategy->dispatcher = DISPATCH_ALLTOALL;
+	else if (is_text(value, "deepep"))
+		strategy->dispatcher = DISPATCH_DEEPEP;
+	else
+		return refuse(key, value, context, "standard or deepep");
+	return 0;
+}
+
+static const struct doc *
+sequence_parallel(struct arena *arena, const struct plan_view *plan)
+{
+	return is_old(plan) ? NULL : doc_bool(arena, true);
+}
+
+static const struct doc *
+reshard(struct arena *arena, const struct plan_view *plan)
+{
+	const struct strategy *s = &plan->strategy;
+
+	if (s->dp_shard * s->cp == 1)
+		return doc_text(arena, "default"); /* nothing is sharded */
+	return doc_text(arena, s->zero == 3 ? "always" : "never");
+}
+
+static int
+read_reshard(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	if (is_text(value, "always"))
+		strategy->zero = 3;
+	else if (is_text(value, "never"))
+		strategy->zero = 2;
+	else if (!is_text(value, "default"))
+		return refuse(key, value, context, "default, always or never");
+	return 0;
+}
+
+/* --- pipeline ------------------------------------------------------------------------------- */
+
+static const struct doc *
+schedule(struct arena *arena, const struct plan_view *plan)
+{
+	const struct strategy *s = &plan->strategy;
+
+	if (s->pp == 1)
+		return NULL;
+	return doc_text(
+	    arena, s->schedule == SCHEDULE_INTERLEAVED ? "Interleaved1F1B" : "1F1B");
+}
+
+static int
+read_schedule(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	static const struct {
+		const char *name;
+		enum schedule schedule;
+	} names[] = {
+	    {"1F1B", SCHEDULE_1F1B},
+	    {"Interleaved1F1B", SCHEDULE_INTERLEAVED},
+	    {"InterleavedZeroBubble", SCHEDULE_ZB},
+	    {"ZBVZeroBubble", SCHEDULE_ZB},
+	    {"DualPipeV", SCHEDULE_DUALPIPE},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (is_text(value, names[i].name)) {
+			strategy->schedule = names[i].schedule;
+			return 0;
+		}
+	if (is_text(value, "GPipe") || is_text(value, "LoopedBFS"))
+		return 0; /* no schedule of ours: left open */
+	return refuse(key, value, context,
+	    "1F1B, Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble, DualPipeV");
+}
+
+static const struct doc *
+piece_size(struct arena *arena, const struct plan_view *plan)
+{
+	return plan->strategy.pp > 1 ? doc_int(arena, plan->strategy.micro_batch) : NULL;
+}
+
+static int
+read_piece_size(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	if (!value->is_integer || value->integer < 1)
+		return refuse(key, value, context, "an integer, 1 or more");
+	if (strategy->pp > 1)
+		strategy->micro_batch = value->integer;
+	return 0;
+}
+
+static void
+add_name(struct arena *arena, struct doc *list, const char *name)
+{
+	doc_add_item(arena, list, doc_text(arena, name));
+}
+
+/* The modules of each chunk, so that nothing is left to torchtitan's own split. */
+static const struct doc *
+chunk_modules(struct arena *arena, const struct plan_view *plan)
+{
+	const struct layout *layout = &plan->layout;
+	int chunks = layout->pp * layout->vpp;
+	struct doc *parts;
+
+	if (layout->pp == 1)
+		return NULL;
+	parts = doc_list(arena);
+	for (int c = 0; c < chunks; c++) {
+		struct doc *part = doc_list(arena);
+
+		if (c == 0)
+			add_name(arena, part, "tok_embeddings");
+		for (int i = layout->first[c]; i < layout->first[c + 1]; i++)
+			add_name(arena, part, arena_printf(arena, "layers.%d", i));
+		if (c == chunks - 1) {
+			add_name(arena, part, "norm");
+			add_name(arena, part, is_old(plan) ? "output" : "lm_head");
+		}
+		doc_add_item(arena, parts, part);
+	}
+	return parts;
+}
+
+static int
+read_chunks(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	if (doc_is_null(value))
+		return 0;
+	if (value->kind != DOC_LIST || strategy->pp < 1 ||
+	    value->count % (size_t)strategy->pp != 0)
+		return refuse(key, value, context, "a list of lists, a multiple of the stages");
+	strategy->vpp = (int64_t)value->count / strategy->pp;
+	return 0;
+}
+
+/* --- batch and the rest --------------------------------------------------------------------- */
+
+static const struct doc *
+local_batch(struct arena *arena, const struct plan_view *plan)
+{
+	const struct strategy *s = &plan->strategy;
+
+	return doc_int(arena, s->pp > 1 ? s->micro_batch * s->micro_batches : s->micro_batch);
+}
+
+static int
+read_local_batch(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	if (!value->is_integer || value->integer < 1)
+		return refuse(key, value, context, "an integer, 1 or more");
+	strategy->micro_batch = strategy->pp > 1 ? 1 : value->integer; /* the piece's default is 1 */
+	return 0;
+}
+
+/* Below 1 it is one pass of all ranks: an importer that knows dp fills it in. */
+static int
+read_global_batch(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	if (!value->is_integer)
+		return refuse(key, value, context, "an integer");
+	strategy->global_batch = value->integer > 0 ? value->integer : 0;
+	return 0;
+}
+
+static const struct doc *
+master_type(struct arena *arena, const struct plan_view *plan)
+{
+	(void)plan;
+	return doc_text(arena, "float32");
+}
+
+static const struct doc *
+compute_type(struct arena *arena, const struct plan_view *plan)
+{
+	(void)plan;
+	return doc_text(arena, "bfloat16");
+}
+
+static const struct doc *
+cpu_offload(struct arena *arena, const struct plan_view *plan)
+{
+	(void)plan;
+	return doc_bool(arena, false);
+}
+
+static const struct doc *
+no_graphs(struct arena *arena, const struct plan_view *plan)
+{
+	return is_old(plan) ? NULL : doc_bool(arena, !plan->strategy.cuda_graphs);
+}
+
+static int
+read_no_graphs(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	(void)key, (void)context;
+	strategy->cuda_graphs = value->kind == DOC_BOOL && !value->boolean;
+	return 0;
+}
+
+/* Since 0.3 a class, not a key. */
+static const struct doc *
+recompute_mode(struct arena *arena, const struct plan_view *plan)
+{
+	static const char *const modes[] = {"none", "selective", "full"};
+
+	return is_old(plan) ? doc_text(arena, modes[plan->strategy.recompute.kind]) : NULL;
+}
+
+static int
+read_recompute_mode(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	struct recompute *recompute = &strategy->recompute;
+
+	*recompute = (struct recompute){0};
+	if (is_text(value, "full"))
+		recompute->kind = RECOMPUTE_FULL;
+	else if (is_text(value, "selective"))
+		*recompute = (struct recompute){RECOMPUTE_SELECTIVE, MODULE_CORE_ATTN, 0};
+	else if (!is_text(value, "none"))
+		return refuse(key, value, context, "none, selective or full");
+	return 0;
+}
+
+static const struct doc *
+selective_option(struct arena *arena, const struct plan_view *plan)
+{
+	bool selective = plan->strategy.recompute.kind == RECOMPUTE_SELECTIVE;
+
+	return is_old(plan) && selective ? doc_text(arena, "op") : NULL;
+}
+
+static bool
+compiles_model(const struct plan_view *plan)
+{
+	return plan->strategy.overlap & OVERLAP_TP && plan->strategy.tp > 1;
+}
+
+static const struct doc *
+compiles(struct arena *arena, const struct plan_view *plan)
+{
+	return doc_bool(arena, plan->strategy.loss == LOSS_COMPILED || compiles_model(plan));
+}
+
+static const struct doc *
+compiled_parts(struct arena *arena, const struct plan_view *plan)
+{
+	struct doc *parts = doc_list(arena);
+
+	if (compiles_model(plan))
+		add_name(arena, parts, "model");
+	if (plan->strategy.loss == LOSS_COMPILED)
+		add_name(arena, parts, "loss");
+	return parts->count > 0 ? parts : NULL;
+}
+
+static bool
+has_item(const struct doc *list, const char *text)
+{
+	const struct doc *item = list->kind == DOC_LIST ? list->first : NULL;
+
+	while (item && !is_text(item, text))
+		item = item->next;
+	return item != NULL;
+}
+
+static int
+read_compiles(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	(void)key, (void)context;
+	if (value->kind == DOC_BOOL && value->boolean)
+		strategy->loss = LOSS_COMPILED; /* unless the list of components leaves it out */
+	return 0;
+}
+
+static int
+read_compiled_parts(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	(void)key, (void)context;
+	if (strategy->loss == LOSS_COMPILED && !has_item(value, "loss"))
+		strategy->loss = LOSS_EAGER;
+	return 0;
+}
+
+static const struct doc *
+async_tp(struct arena *arena, const struct plan_view *plan, bool old)
+{
+	return is_old(plan) == old ? doc_bool(arena, compiles_model(plan)) : NULL;
+}
+
+static const struct doc *
+old_async_tp(struct arena *arena, const struct plan_view *plan)
+{
+	return async_tp(arena, plan, true);
+}
+
+static const struct doc *
+new_async_tp(struct arena *arena, const struct plan_view *plan)
+{
+	return async_tp(arena, plan, false);
+}
+
+static int
+read_async_tp(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	(void)key, (void)context;
+	if (value->kind == DOC_BOOL && value->boolean)
+		strategy->overlap |= OVERLAP_TP;
+	return 0;
+}
+
+#define INT(native, ours) {native, ours, KEY_INT, NULL, NULL, NULL, NULL, false}
+#define ROW(native, ours, kind, since, until, writer, reader)                                      \
+	{native, ours, kind, since, until, writer, reader, false}
+
+/* clang-format off */
+const struct key torchtitan_keys[] = {
+	ROW("model.name", NULL, KEY_TEXT, NULL, "0.3", flavor_module, NULL),
+	ROW("model.flavor", NULL, KEY_TEXT, NULL, "0.3", flavor_name, NULL),
+
+	INT("parallelism.data_parallel_replicate_degree", "dp_replicate"),
+	INT("parallelism.data_parallel_shard_degree", "dp_shard"),
+	INT("parallelism.tensor_parallel_degree", "tp"),
+	INT("parallelism.context_parallel_degree", "cp"),
+	INT("parallelism.pipeline_parallel_degree", "pp"),
+	INT("parallelism.expert_parallel_degree", "ep"),
+	ROW("parallelism.expert_tensor_parallel_degree", "etp", KEY_INT, NULL, "0.3", old_etp, NULL),
+	ROW("parallelism.expert_parallel_comm_backend", "dispatcher", KEY_TEXT, NULL, "0.3",
+	    old_backend, read_backend),
+	ROW("parallelism.enable_sequence_parallel", NULL, KEY_BOOL, "0.3", NULL, sequence_parallel,
+	    NULL),
+	ROW("parallelism.fsdp_reshard_after_forward", "zero", KEY_TEXT, NULL, NULL, reshard,
+	    read_reshard),
+
+	ROW("training.local_batch_size", "micro_batch", KEY_INT, NULL, NULL, local_batch,
+	    read_local_batch),
+	ROW("training.global_batch_size", "global_batch", KEY_INT, NULL, NULL, NULL,
+	    read_global_batch),
+	INT("training.seq_len", "seq_len"),
+
+	ROW("parallelism.pipeline_parallel_schedule", "schedule", KEY_TEXT, NULL, NULL, schedule,
+	    read_schedule),
+	ROW("parallelism.pipeline_parallel_microbatch_size", "micro_batch", KEY_INT, NULL, NULL,
+	    piece_size, read_piece_size),
+	ROW("parallelism.module_fqns_per_model_part", "vpp", KEY_LIST, NULL, NULL, chunk_modules,
+	    read_chunks),
+
+	ROW("training.dtype", NULL, KEY_TEXT, NULL, NULL, master_type, NULL),
+	ROW("training.mixed_precision_param", NULL, KEY_TEXT, NULL, NULL, compute_type, NULL),
+	ROW("training.mixed_precision_reduce", NULL, KEY_TEXT, NULL, NULL, master_type, NULL),
+	ROW("training.enable_cpu_offload", NULL, KEY_BOOL, NULL, NULL, cpu_offload, NULL),
+	ROW("training.disable_cuda_graphs", "cuda_graphs", KEY_BOOL, "0.3", NULL, no_graphs,
+	    read_no_graphs),
+	ROW("activation_checkpoint.mode", "recompute", KEY_TEXT, NULL, "0.3", recompute_mode,
+	    read_recompute_mode),
+	ROW("activation_checkpoint.selective_ac_option", NULL, KEY_TEXT, NULL, "0.3",
+	    selective_option, NULL),
+	ROW("compile.enable", "loss", KEY_BOOL, NULL, NULL, compiles, read_compiles),
+	ROW("compile.components", "loss", KEY_LIST, NULL, NULL, compiled_parts, read_compiled_parts),
+	ROW("parallelism.enable_async_tensor_parallel", "overlap", KEY_BOOL, NULL, "0.3",
+	    old_async_tp, read_async_tp),
+	ROW("compile.enable_async_tensor_parallel", "overlap", KEY_BOOL, "0.3", NULL, new_async_tp,
+	    read_async_tp),
+	{.name = NULL},
+};
+/* clang-format on */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_EMIT_PRIVATE_H
+#define MOEPLAN_EMIT_PRIVATE_H
+
+#include "base/str.h"
+#include "emit/emit.h"
+#include "emit/keys.h"
+
+/*
+ * The plan in the words of a framework and a release: the same ranks in the same
+ * groups, the same batch and the same memory. NULL after errors that say what the
+ * framework cannot express.
+ */
+const struct plan_view *plan_for(struct arena *arena, struct diags *diags,
+    const struct plan_view *plan, enum framework framework, const char *version);
+
+/* An error that quotes the target and the reason; NULL, as an emitter returns it. */
+struct emitted *refuse_plan(struct diags *diags, const char *target, const char *reason);
+/* Appends a file to a list. */
+void add_file(struct arena *arena, struct emitted **list, const char *name, const struct str *text,
+    bool executable);
+
+/* "qwen3-30b-a3b on 16 GPUs: tp 1 pp 1 ep 8 …": what a file's first comment says. */
+const char *plan_title(struct arena *arena, const struct plan_view *plan);
+
+/* One obstacle of a model or a plan, and what it is called. */
+struct obstacle {
+	bool (*applies)(const struct plan_view *plan);
+	const char *text;
+};
+/* The first that applies, NULL none; the table ends with a NULL function. */
+const char *find_obstacle(const struct obstacle *table, const struct plan_view *plan);
+
+/* keys_deepspeed.c: the tensor-parallel degree is the file's to say. */
+bool deepspeed_has_autotp(const struct plan_view *plan);
+/* AutoEP's name for the model, or NULL. */
+const char *deepspeed_preset(const struct model *model);
+
+/* torchtitan's module, flavor and recipe that have exactly this shape. */
+struct flavor {
+	const char *module, *name;
+	const char *recipe;     /* function of the registry that is nearest to it, 0.3 */
+	bool old, current;      /* 0.2.2 has it, 0.3 has it */
+	const char *architecture;
+	int64_t hidden, layers, experts, vocab;
+};
+const struct flavor *flavor_of(const struct plan_view *plan);
+
+/* target_launch.c: lines that set ranks up, shared by launch files and launch scripts. */
+enum launcher { LAUNCH_TORCHRUN, LAUNCH_SRUN_TORCHRUN, LAUNCH_SRUN, LAUNCH_MPIRUN, LAUNCH_DEEPSPEED };
+void add_torchrun(struct str *out, const struct plan_view *plan);
+
+typedef struct emitted *emit_fn(struct arena *arena, struct diags *diags,
+    const struct plan_view *plan, const char *version);
+emit_fn emit_megatron, emit_bridge, emit_deepspeed, emit_torchtitan, emit_tutel, emit_fairscale,
+    emit_accelerate, emit_jax, emit_torchrun, emit_deepspeed_launch, emit_slurm, emit_mpirun,
+    emit_groups_json, emit_groups_csv;
+
+#endif
