@@ -24,11 +24,12 @@ double bound_closed(struct arena *scratch, const struct bound_problem *problem);
 /*
  * One vector, no copies, bins alike: raises `low`, a bound already proved, towards `high`, a
  * value that was reached, by linear programmes over sets of `slots` experts. For
- * few slots only (bound_sets_apply). Returns the new bound; `high` itself means proved optimal.
+ * few slots only (bound_sets_apply). Returns the new bound; `high` itself means proved
+ * optimal. Without `bisect` it is that or `low`.
  */
 bool bound_sets_apply(const struct bound_problem *problem);
 double bound_sets(struct arena *scratch, const struct bound_problem *problem, double low,
-    double high);
+    double high, bool bisect);
 
 /*
  * The same question as an integer programme for GLPK: is there a placement with

@@ -339,8 +339,8 @@ rest_time(const struct pack_top *top, int a, int b)
 	return 0;
 }
 
-static double
-value_after(const struct pack *pack, const struct pack_top *tops, int a, int i, int b, int j)
+double
+pack_value_after(const struct pack *pack, int a, int i, int b, int j)
 {
 	const double *one = &pack->weight[pack->at[a * pack->slots + i] * pack->vectors];
 	const double *two = &pack->weight[pack->at[b * pack->slots + j] * pack->vectors];
@@ -352,21 +352,35 @@ value_after(const struct pack *pack, const struct pack_top *tops, int a, int i, 
 		double time_a = (pack->sum[a * pack->vectors + v] - d) * slow_a;
 		double time_b = (pack->sum[b * pack->vectors + v] + d) * slow_b;
 
-		value += fmax(rest_time(&tops[v], a, b), fmax(time_a, time_b));
+		value += fmax(rest_time(&pack->tops[v], a, b), fmax(time_a, time_b));
 	}
 	return value;
 }
 
+void
+pack_watch(struct pack *pack)
+{
+	for (int v = 0; v < pack->vectors; v++)
+		pack->tops[v] = top_bins(pack, v);
+}
+
+void
+pack_exchange(struct pack *pack, int a, int i, int b, int j)
+{
+	exchange(pack, a, i, b, j);
+	pack_watch(pack);
+}
+
 /* Several vectors: exchanges of bin `a` judged by the whole value. */
 static void
-best_with(struct pack *pack, const struct pack_top *tops, int a, struct move *best)
+best_with(struct pack *pack, int a, struct move *best)
 {
 	for (int b = 0; b < pack->bins; b++) {
 		if (b == a)
 			continue;
 		for (int i = 0; i < pack->slots; i++)
 			for (int j = 0; j < pack->slots; j++) {
-				double after = value_after(pack, tops, a, i, b, j);
+				double after = pack_value_after(pack, a, i, b, j);
 
 				if (after < best->value && may_exchange(pack, a, i, b, j))
 					*best = (struct move){a, i, b, j, after};
@@ -393,10 +407,9 @@ descend_several(struct pack *pack)
 	while (best.b >= 0) {
 		best.b = -1;
 		best.value = 0;
-		for (int v = 0; v < pack->vectors; v++) {
-			tops[v] = top_bins(pack, v);
+		pack_watch(pack);
+		for (int v = 0; v < pack->vectors; v++)
 			best.value += tops[v].time[0];
-		}
 		best.value *= 1 - GAIN;
 		for (int v = 0; v < pack->vectors; v++) {
 			bool seen = false;
@@ -404,7 +417,7 @@ descend_several(struct pack *pack)
 			for (int u = 0; u < v; u++)
 				seen = seen || tops[u].bin[0] == tops[v].bin[0];
 			if (!seen)
-				best_with(pack, tops, tops[v].bin[0], &best);
+				best_with(pack, tops[v].bin[0], &best);
 		}
 		if (best.b >= 0)
 			exchange(pack, best.a, best.i, best.b, best.j);

@@ -38,6 +38,14 @@ struct pack {
 /* Room for a packing; weight, owner and slow are the caller's. */
 struct pack pack_new(struct arena *arena, int bins, int slots, int vectors, const double *weight);
 double pack_value(const struct pack *pack);
+/*
+ * Single exchanges between slots i of bin a and j of bin b, for other objectives. The value
+ * after one, without making it, holds while pack_watch() was called since the last change by
+ * other means; pack_exchange() keeps it so. Owners are not looked at.
+ */
+void pack_watch(struct pack *pack);
+double pack_value_after(const struct pack *pack, int a, int i, int b, int j);
+void pack_exchange(struct pack *pack, int a, int i, int b, int j);
 /* Sums of the bins anew, from what stands in `at`. */
 void pack_sums(struct pack *pack);
 void pack_copy(struct pack *to, const struct pack *from);

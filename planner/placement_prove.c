@@ -215,7 +215,8 @@ below(double value, bool whole)
 }
 
 double
-bound_sets(struct arena *scratch, const struct bound_problem *p, double low, double high)
+bound_sets(struct arena *scratch, const struct bound_problem *p, double low, double high,
+    bool bisect)
 {
 	struct arena_mark mark = arena_mark(scratch);
 	double *w = arena_array(scratch, (size_t)p->experts, sizeof(double));
@@ -234,7 +235,7 @@ bound_sets(struct arena *scratch, const struct bound_problem *p, double low, dou
 	if (sets_exclude(scratch, &s, top)) {
 		low = whole && high < 1 / STEP ? high : top;
 	} else {
-		for (int step = 0; step < SETS_STEPS && top > low * (1 + STEP); step++) {
+		for (int step = 0; bisect && step < SETS_STEPS && top > low * (1 + STEP); step++) {
 			double middle = (low + top) / 2;
 
 			if (sets_exclude(scratch, &s, middle))

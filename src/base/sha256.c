@@ -71,12 +71,12 @@ compress(uint32_t hash[WORDS], const unsigned char *block)
 
 /* The rest of the message, a 1 bit, zeros, and the length in bits: one block or two. */
 static void
-finish(uint32_t hash[WORDS], const unsigned char *rest, size_t length)
+finish(uint32_t hash[WORDS], const unsigned char *rest, uint64_t length)
 {
 	unsigned char blocks[2 * BLOCK_BYTES] = {0};
 	size_t left = length % BLOCK_BYTES;
 	size_t end = left < BLOCK_BYTES - 8 ? BLOCK_BYTES : 2 * BLOCK_BYTES;
-	uint64_t bits = (uint64_t)length * 8;
+	uint64_t bits = length * 8;
 
 	memcpy(blocks, rest, left);
 	blocks[left] = 0x80;
@@ -86,19 +86,53 @@ finish(uint32_t hash[WORDS], const unsigned char *rest, size_t length)
 		compress(hash, blocks + at);
 }
 
-void
-sha256_hex(const void *data, size_t length, char hex[65])
+struct sha256
+sha256_begin(void)
 {
 	/* Fractions of the square roots of the first 8 primes. */
-	uint32_t hash[WORDS] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
-	    0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-	const unsigned char *bytes = data ? data : (const unsigned char *)"";
-	size_t whole = length - length % BLOCK_BYTES;
+	return (struct sha256){.hash = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
+	                           0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+}
 
-	for (size_t at = 0; at < whole; at += BLOCK_BYTES)
-		compress(hash, bytes + at);
-	finish(hash, bytes + whole, length);
+void
+sha256_add(struct sha256 *sha, const void *data, size_t length)
+{
+	const unsigned char *bytes = data;
+
+	while (length > 0) {
+		size_t at = sha->length % BLOCK_BYTES;
+		size_t part = length < BLOCK_BYTES - at ? length : BLOCK_BYTES - at;
+
+		if (at == 0 && part == BLOCK_BYTES) {
+			compress(sha->hash, bytes);
+		} else {
+			memcpy(sha->rest + at, bytes, part);
+			if (at + part == BLOCK_BYTES)
+				compress(sha->hash, sha->rest);
+		}
+		sha->length += part;
+		bytes += part;
+		length -= part;
+	}
+}
+
+void
+sha256_end(const struct sha256 *sha, char hex[65])
+{
+	uint32_t hash[WORDS];
+
+	memcpy(hash, sha->hash, sizeof(hash));
+	finish(hash, sha->rest, sha->length);
 	for (int i = 0; i < 64; i++)
 		hex[i] = "0123456789abcdef"[hash[i / 8] >> (28 - 4 * (i % 8)) & 15];
 	hex[64] = '\0';
+}
+
+void
+sha256_hex(const void *data, size_t length, char hex[65])
+{
+	struct sha256 sha = sha256_begin();
+
+	sha256_add(&sha, data, length);
+	sha256_end(&sha, hex);
 }

@@ -3,6 +3,7 @@
 #define MOEPLAN_LOADS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/diag.h"

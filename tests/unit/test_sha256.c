@@ -65,3 +65,23 @@ Test(sha256, lengths_around_the_padding)
 	sha256_hex(all, sizeof(all), hex);
 	cr_assert_str_eq(hex, "199af942eba7fa5d1e16d475169eb24018b14e69339c93d26a9ea6d873b4ace6");
 }
+
+/* Pieces of every length that does not divide a block give the digest of the whole. */
+Test(sha256, pieces)
+{
+	unsigned char data[1000];
+	char whole[65], hex[65];
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (unsigned char)(i * 7 + i / 256);
+	sha256_hex(data, sizeof(data), whole);
+	for (size_t piece = 1; piece < 200; piece++) {
+		struct sha256 sha = sha256_begin();
+
+		for (size_t at = 0; at < sizeof(data); at += piece)
+			sha256_add(&sha, data + at,
+			    piece < sizeof(data) - at ? piece : sizeof(data) - at);
+		sha256_end(&sha, hex);
+		cr_assert_str_eq(hex, whole, "pieces of %zu bytes", piece);
+	}
+}
