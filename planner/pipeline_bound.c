@@ -53,8 +53,8 @@ stage_rows(struct counts *m, int s, double unit_s, double unit_bytes)
 	bool all_again = c->recomputed >= MODEL_MAX_LAYERS;
 	int inner = c->vpp - (s == 0) - (s == c->pp - 1);
 	int time = row(m, "time", s, 0, -INFINITY, -c->fixed_s[s] / unit_s);
-	int bytes = row(m, "bytes", s, 0, -INFINITY,
-	    (c->capacity_bytes - c->fixed_bytes[s]) / unit_bytes);
+	int bytes =
+	    row(m, "bytes", s, 0, -INFINITY, (c->capacity_bytes - c->fixed_bytes[s]) / unit_bytes);
 	int holds = row(m, "holds", s, 0, inner, INFINITY);
 
 	milp_entry(m->milp, time, m->time, -1);
@@ -85,7 +85,8 @@ pattern_rows(struct counts *m, const struct model *model, const struct pipeline_
 			int r = row(m, "pattern", k, s, -off, off);
 
 			for (int j = 0; j < m->costs->n_kinds; j++)
-				milp_entry(m->milp, r, m->layers[j][s], (j == k) - in_pattern / period);
+				milp_entry(
+				    m->milp, r, m->layers[j][s], (j == k) - in_pattern / period);
 		}
 	}
 }

@@ -10,12 +10,12 @@
  *   n[g][c] <= |g| b[g][c],  n[g-1][c+1] <= |g-1| (1 - b[g][c]),  b non-decreasing in c
  *   fixed_s + sum over the stage's chunks (layer_s n + recompute_s q) <= T
  *   fixed_bytes + sum ((state + alive activation) n - alive saved q) <= M <= capacity
- * and then min M at that T. With the recompute count rho left free, q[g][c] layers of segment g are replayed:
- *   sum_{h <= g} q[h][c] = min(sum_{h <= g} n[h][c], rho)
- * by the two upper limits and, with a binary w[g][c], one of the two lower ones.
- * With several chunks a stage only the totals N[g][s] are integers and the n[g][c]
- * continuous: for given N and b the rest is a flow, which pipeline_read.c finds.
- * Counts instead of one binary a layer: those fail from 32 layers on 8 stages.
+ * and then min M at that T. With the recompute count rho left free, q[g][c] layers of segment g are
+ * replayed: sum_{h <= g} q[h][c] = min(sum_{h <= g} n[h][c], rho) by the two upper limits and, with
+ * a binary w[g][c], one of the two lower ones. With several chunks a stage only the totals N[g][s]
+ * are integers and the n[g][c] continuous: for given N and b the rest is a flow, which
+ * pipeline_read.c finds. Counts instead of one binary a layer: those fail from 32 layers on 8
+ * stages.
  *
  * Ignores what is not linear in the counts: the search tightens the capacity when
  * the full estimate of a layout comes out above it.
@@ -87,8 +87,8 @@ pattern_columns(struct pipeline_model *pm, int g)
 	pm->count[g] = columns(pm, "m", g, pm->chunks, MILP_INTEGER, patterns);
 	milp_set_bounds(pm->milp, pm->count[g][last], patterns, patterns);
 	for (int i = 0; i < segment->period - 1; i++) {
-		pm->part[g][i] = columns(
-		    pm, arena_printf(pm->arena, "z%d.", i), g, pm->chunks, MILP_BINARY, 1);
+		pm->part[g][i] =
+		    columns(pm, arena_printf(pm->arena, "z%d.", i), g, pm->chunks, MILP_BINARY, 1);
 		milp_set_bounds(pm->milp, pm->part[g][i][last], 0, 0);
 	}
 }
@@ -134,7 +134,8 @@ end_row(struct pipeline_model *pm, const char *name, int i, int j, double low, d
 	}
 }
 
-/* scale * (sum over the layers of segment g in the first chunks, to c inclusive); period above 1. */
+/* scale * (sum over the layers of segment g in the first chunks, to c inclusive); period above 1.
+ */
 static void
 add_until(struct pipeline_model *pm, int g, int c, const double per_kind[], double scale)
 {
@@ -263,7 +264,8 @@ stage_rows(struct pipeline_model *pm, int s)
 	double seconds[MODEL_MAX_KINDS], bytes[MODEL_MAX_KINDS];
 
 	for (int k = 0; k < costs->n_kinds; k++) {
-		double kept = costs->activation_bytes[k] - (pm->all_again ? costs->saved_bytes[k] : 0);
+		double kept =
+		    costs->activation_bytes[k] - (pm->all_again ? costs->saved_bytes[k] : 0);
 
 		seconds[k] = costs->layer_s[k] + (pm->all_again ? costs->recompute_s[k] : 0);
 		bytes[k] = costs->state_bytes[k] + costs->alive[s] * kept;
@@ -361,10 +363,11 @@ pipeline_model_new(struct arena *arena, const struct stage_costs *costs, const s
 		return NULL;
 	pm->time = milp_column(pm->milp, "T", MILP_CONTINUOUS, 1,
 	    isfinite(most_s) ? fmax(1, most_s / pm->unit_s) * (1 + PARTITION_EPS) : INFINITY, 1);
-	pm->bytes = milp_column(pm->milp, "M", MILP_CONTINUOUS, -INFINITY,
-	    costs->capacity_bytes / pm->unit_bytes, 0);
+	pm->bytes = milp_column(
+	    pm->milp, "M", MILP_CONTINUOUS, -INFINITY, costs->capacity_bytes / pm->unit_bytes, 0);
 	if (pm->some_again)
-		pm->rho = milp_column(pm->milp, "rho", MILP_INTEGER, options->free_recompute ? 1 : recomputed,
+		pm->rho = milp_column(pm->milp, "rho", MILP_INTEGER,
+		    options->free_recompute ? 1 : recomputed,
 		    options->free_recompute ? pm->most_layers : recomputed, 0);
 	for (int g = 0; g < pm->n_segments; g++)
 		segment_columns(pm, g);

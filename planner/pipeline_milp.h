@@ -27,14 +27,16 @@ struct pipeline_options {
 	 * frameworks have it) left to the solver; else costs->recomputed holds.
 	 */
 	bool free_recompute;
-	int iteration_limit; /* of the simplex method: a time limit would make plans differ; 0: none */
+	int iteration_limit; /* of the simplex method: a time limit would make plans differ; 0: none
+			      */
 };
 
 struct pipeline_solution {
-	enum milp_status status; /* optimal, feasible (not proved), infeasible, unknown (none found) */
-	bool by_glpk;            /* proved by GLPK; else by the dynamic programme or not at all */
+	enum milp_status
+	    status;   /* optimal, feasible (not proved), infeasible, unknown (none found) */
+	bool by_glpk; /* proved by GLPK; else by the dynamic programme or not at all */
 	struct layout layout;
-	int recomputed;          /* layers a chunk */
+	int recomputed; /* layers a chunk */
 	double slowest_s;
 };
 
@@ -46,6 +48,14 @@ struct pipeline_solution {
 int pipeline_solve(struct arena *arena, struct diags *diags, const struct stage_costs *costs,
     const struct model *model, const struct pipeline_options *options,
     struct pipeline_solution *solution);
+
+/*
+ * The layout without GLPK, for all but finalists: greedy fill or descent, for every
+ * recompute count when it is free, and the dynamic programme where the fill may be
+ * wrong. False when nothing fits; then the layout with the least excess.
+ */
+bool pipeline_quick(struct arena *scratch, const struct stage_costs *costs,
+    const struct model *model, bool free_recompute, struct layout *layout, int *recomputed);
 
 /*
  * For what the MILP cannot say, vpp > 1: a lower bound of the slowest stage from
@@ -67,7 +77,7 @@ struct milp *pipeline_model_milp(const struct pipeline_model *model);
 double pipeline_model_seconds(const struct pipeline_model *model, double objective);
 /* From now on the emptiest fullest stage is looked for, at a slowest stage of so many seconds. */
 void pipeline_model_empty(struct pipeline_model *model, double seconds);
-void pipeline_model_read(const struct pipeline_model *model, const double *x, struct layout *layout,
-    int *recomputed);
+void pipeline_model_read(
+    const struct pipeline_model *model, const double *x, struct layout *layout, int *recomputed);
 
 #endif

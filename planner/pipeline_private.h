@@ -12,17 +12,18 @@ struct pipeline_model {
 	const struct model *model;
 	struct pipeline_segment segments[PIPELINE_MAX_SEGMENTS];
 	int n_segments, chunks;
-	bool some_again;           /* rho layers of a chunk are recomputed, not none or all */
+	bool some_again; /* rho layers of a chunk are recomputed, not none or all */
 	bool all_again;
 	double unit_s, unit_bytes; /* what 1 in the MILP stands for */
-	int most_layers;           /* of a chunk */
+	int most_layers;	   /* of a chunk */
 	/* Columns: three numbers, then by segment and chunk. */
 	int time, bytes, rho;
 	int *count[PIPELINE_MAX_SEGMENTS]; /* n; m for a period above 1 */
 	int *part[PIPELINE_MAX_SEGMENTS][PIPELINE_MAX_PERIOD];
-	int *begun[PIPELINE_MAX_SEGMENTS], *again[PIPELINE_MAX_SEGMENTS], *whole[PIPELINE_MAX_SEGMENTS];
+	int *begun[PIPELINE_MAX_SEGMENTS], *again[PIPELINE_MAX_SEGMENTS],
+	    *whole[PIPELINE_MAX_SEGMENTS];
 	int *total[PIPELINE_MAX_SEGMENTS]; /* by segment and stage, with several chunks a stage */
-	double *sums; /* the row that is being put together, by column */
+	double *sums;			   /* the row that is being put together, by column */
 };
 
 #endif

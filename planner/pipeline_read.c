@@ -47,7 +47,8 @@ emptiest_chunk(
 	int found = -1;
 
 	for (int c = s; c < pm->chunks; c += pm->costs->pp)
-		if (may_hold(pm, x, g, c) && (found < 0 || layout->first[c + 1] <= layout->first[found + 1]))
+		if (may_hold(pm, x, g, c) &&
+		    (found < 0 || layout->first[c + 1] <= layout->first[found + 1]))
 			found = c;
 	return found;
 }

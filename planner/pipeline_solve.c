@@ -39,8 +39,8 @@ largest_chunk(const struct layout *layout)
 }
 
 static struct choice
-choice_of(struct arena *scratch, const struct stage_costs *costs, const struct model *model,
-    bool exact)
+choice_of(
+    struct arena *scratch, const struct stage_costs *costs, const struct model *model, bool exact)
 {
 	struct choice choice = {.recomputed = costs->recomputed};
 
@@ -52,10 +52,35 @@ choice_of(struct arena *scratch, const struct stage_costs *costs, const struct m
 		arena_reset(scratch, mark);
 	} else {
 		choice.fits = partition_fast(costs, model, &choice.layout);
-		choice.slowest_s = choice.fits ? partition_peak(costs, model, &choice.layout).time_s
-					       : INFINITY;
+		choice.slowest_s =
+		    choice.fits ? partition_peak(costs, model, &choice.layout).time_s : INFINITY;
 	}
 	return choice;
+}
+
+/* More recompute never needs more memory: the least count with a layout that fits. */
+static struct choice
+least_choice(
+    struct arena *scratch, struct stage_costs *trial, const struct model *model, bool exact)
+{
+	int low = 1, high = (int)model->layers;
+	struct choice found;
+
+	trial->recomputed = MODEL_MAX_LAYERS;
+	found = choice_of(scratch, trial, model, exact);
+	while (found.fits && low < high) {
+		struct choice now;
+
+		trial->recomputed = (low + high) / 2;
+		now = choice_of(scratch, trial, model, exact);
+		if (now.fits) {
+			found = now;
+			high = trial->recomputed;
+		} else {
+			low = trial->recomputed + 1;
+		}
+	}
+	return found;
 }
 
 /*
@@ -71,16 +96,32 @@ best_choice(struct arena *scratch, const struct stage_costs *costs, const struct
 
 	if (!free_recompute)
 		return choice_of(scratch, costs, model, exact);
-	trial.recomputed = 1;
-	best = now = choice_of(scratch, &trial, model, exact);
-	while (trial.recomputed < model->layers &&
-	    !(now.fits && largest_chunk(&now.layout) <= trial.recomputed)) {
-		trial.recomputed++;
+	best = now = least_choice(scratch, &trial, model, exact);
+	while (now.fits && largest_chunk(&now.layout) > now.recomputed) {
+		trial.recomputed = now.recomputed + 1;
 		now = choice_of(scratch, &trial, model, exact);
 		if (now.slowest_s < best.slowest_s)
 			best = now;
 	}
 	return best;
+}
+
+bool
+pipeline_quick(struct arena *scratch, const struct stage_costs *costs, const struct model *model,
+    bool free_recompute, struct layout *layout, int *recomputed)
+{
+	struct choice choice = best_choice(scratch, costs, model, free_recompute, false);
+
+	/* Only layers of several kinds can mislead the fill. */
+	if (!choice.fits && costs->vpp == 1 && costs->n_kinds > 1) {
+		struct choice exact = best_choice(scratch, costs, model, free_recompute, true);
+
+		if (exact.fits)
+			choice = exact;
+	}
+	*layout = choice.layout;
+	*recomputed = choice.recomputed;
+	return choice.fits;
 }
 
 static bool
@@ -162,8 +203,8 @@ settle_exact(struct diags *diags, const struct choice *greedy, const struct choi
     const struct choice *glpk, enum milp_status status, struct pipeline_solution *solution)
 {
 	bool answered = status == MILP_OPTIMAL || status == MILP_INFEASIBLE;
-	const struct choice *best = same_time(greedy->slowest_s, programme->slowest_s) ? greedy
-										       : programme;
+	const struct choice *best =
+	    same_time(greedy->slowest_s, programme->slowest_s) ? greedy : programme;
 
 	if (answered && !same_time(glpk->slowest_s, programme->slowest_s))
 		return internal_error(
@@ -227,14 +268,14 @@ pipeline_solve(struct arena *arena, struct diags *diags, const struct stage_cost
 	if (options->free_recompute)
 		least.recomputed = 1;
 	greedy = best_choice(arena, costs, model, options->free_recompute, false);
-	programme = one_chunk ? best_choice(arena, costs, model, options->free_recompute, true)
-			      : greedy;
+	programme =
+	    one_chunk ? best_choice(arena, costs, model, options->free_recompute, true) : greedy;
 	pm = pipeline_model_new(arena, costs, model, options, programme.slowest_s);
 	if (!pm && !one_chunk)
 		return settle_bounded(arena, diags, &least, model, &limits, &greedy, solution);
 	if (pm) {
-		status = ask_glpk(
-		    arena, pm, &least, model, &limits, programme.slowest_s, &glpk, &words);
+		status =
+		    ask_glpk(arena, pm, &least, model, &limits, programme.slowest_s, &glpk, &words);
 		milp_release(pipeline_model_milp(pm));
 	}
 	if (status == MILP_FAILED)

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which points of the grid are legal, what do they cost at least, and which rule
+ * do the others break?
+ *
+ * Axes are fixed one after another. A rule is tried as soon as the axes that it
+ * looks at are fixed: when it is broken then, all points below are rejected by it
+ * and counted by multiplication. A rule that is not in the table below is tried
+ * on every point. (A point that breaks several rules is counted for one of them.)
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "planner/search_private.h"
+
+/* In this order, after the world. */
+static const enum axis order[AXES] = {AXIS_PP, AXIS_TP, AXIS_CP, AXIS_EP, AXIS_ETP, AXIS_ZERO,
+    AXIS_MICRO_BATCH, AXIS_VPP, AXIS_DISPATCHER, AXIS_RECOMPUTE};
+
+#define A(name) (1U << AXIS_##name)
+enum {
+	DENSE = A(TP) | A(CP) | A(PP),
+	SPARSE = A(EP) | A(ETP) | A(PP),
+	BATCH = DENSE | A(MICRO_BATCH),
+};
+
+/* The axes that a rule looks at, besides the world and what the job keeps. */
+static const struct {
+	const char *id;
+	unsigned axes;
+} rule_axes[] = {
+    {"GRID-001", 0},
+    {"GRID-002", 0},
+    {"GRID-003", A(PP) | A(VPP)},
+    {"GRID-004", A(CP)},
+    {"MEG-001", DENSE},
+    {"DS-038", DENSE},
+    {"TT-004", DENSE},
+    {"DS-051", A(TP) | A(ETP)},
+    {"DS-031", A(EP) | A(PP)},
+    {"DS-032", DENSE | A(EP)},
+    {"DS-050", SPARSE},
+    {"TT-007", A(TP) | A(ETP)},
+    {"TT-005", DENSE | A(EP)},
+    {"MEG-003", SPARSE},
+    {"GRID-006", SPARSE},
+    {"GRID-007", DENSE | SPARSE},
+    {"MEG-004", DENSE | SPARSE},
+    {"MEG-005", DENSE | SPARSE},
+    {"MEG-012", BATCH},
+    {"MEG-011", BATCH},
+    {"DS-010", BATCH},
+    {"TT-010", BATCH},
+    {"GRID-008", A(PP) | A(VPP)},
+    {"MEG-028", A(PP) | A(VPP)},
+    {"GRID-009", A(VPP)},
+    {"MEG-029", BATCH | A(VPP)},
+    {"MEG-030", BATCH | A(VPP)},
+    {"MEG-021", A(PP) | A(VPP)},
+    {"MEG-040", A(TP)},
+    {"MEG-041", A(TP)},
+    {"TT-014", A(TP)},
+    {"MEG-044", A(CP)},
+    {"MEG-043", A(TP) | A(CP)},
+    {"TT-009", A(TP) | A(CP)},
+    {"MEG-070", A(EP)},
+    {"MEG-071", A(EP)},
+    {"DS-030", A(EP)},
+    {"TT-008", A(EP)},
+    {"GRID-011", A(TP) | A(ETP)},
+    {"MEG-072", A(TP) | A(ETP)},
+    {"MEG-074", A(ETP)},
+};
+
+/* Rules by the level at which all they look at is fixed: 0 the world, i + 1 order[i]. */
+struct levels {
+	int n[AXES + 1];
+	int rules[AXES + 1][GRID_MAX_RULES];
+};
+
+struct walk {
+	struct search *search;
+	struct levels levels;
+	struct strategy now; /* as chosen; derived anew at each level */
+	int value[AXES];
+	int world;
+};
+
+static int
+level_of(const char *id)
+{
+	int level = AXES;
+
+	for (size_t i = 0; i < sizeof(rule_axes) / sizeof(rule_axes[0]); i++) {
+		if (strcmp(rule_axes[i].id, id) != 0)
+			continue;
+		for (level = AXES; level > 0; level--)
+			if (rule_axes[i].axes & 1U << order[level - 1])
+				break;
+	}
+	return level;
+}
+
+static void
+sort_rules(struct levels *levels, enum framework framework)
+{
+	for (int r = 0; grid_rules[r].id; r++) {
+		int level = level_of(grid_rules[r].id);
+
+		if (grid_rules[r].frameworks & 1U << framework)
+			levels->rules[level][levels->n[level]++] = r;
+	}
+}
+
+static int64_t *
+degree_of(struct strategy *s, enum axis axis)
+{
+	switch (axis) {
+	case AXIS_TP:
+		return &s->tp;
+	case AXIS_CP:
+		return &s->cp;
+	case AXIS_PP:
+		return &s->pp;
+	case AXIS_VPP:
+		return &s->vpp;
+	case AXIS_EP:
+		return &s->ep;
+	case AXIS_ETP:
+		return &s->etp;
+	case AXIS_MICRO_BATCH:
+		return &s->micro_batch;
+	default:
+		return NULL;
+	}
+}
+
+static void
+set_axis(struct strategy *s, enum axis axis, int64_t value)
+{
+	int64_t *degree = degree_of(s, axis);
+
+	if (degree)
+		*degree = value;
+	else if (axis == AXIS_RECOMPUTE)
+		s->recompute = recompute_of_value(value);
+	else if (axis == AXIS_ZERO)
+		s->zero = (int)value;
+	else
+		s->dispatcher = (enum dispatcher)value;
+}
+
+/* The job's settings with every degree open. */
+static struct strategy
+open_strategy(const struct job *job)
+{
+	struct strategy s = job->base;
+
+	s.dp = s.edp = 0;
+	s.layout = NULL;
+	for (int a = 0; a < AXES; a++)
+		if (degree_of(&s, (enum axis)a))
+			*degree_of(&s, (enum axis)a) = 0;
+	return s;
+}
+
+struct strategy
+candidate_strategy(const struct search *search, const struct candidate *candidate)
+{
+	const struct grid *grid = &search->grid;
+	struct strategy s = open_strategy(search->job);
+
+	s.world = grid->worlds[candidate->world];
+	for (int a = 0; a < AXES; a++)
+		set_axis(&s, (enum axis)a, grid->axes[a].values[candidate->value[a]]);
+	strategy_derive(&s, search->model, s.world);
+	return s;
+}
+
+static int
+values_at(const struct walk *walk, int level)
+{
+	const struct grid *grid = &walk->search->grid;
+
+	if (order[level] == AXIS_VPP)
+		return grid_vpp_values(grid, walk->now.pp);
+	if (order[level] == AXIS_DISPATCHER)
+		return grid_dispatchers(grid, walk->now.ep, walk->now.etp);
+	return grid->axes[order[level]].n;
+}
+
+/* Points below `level`, all values of the axes from there on. */
+static int64_t
+points_from(struct walk *walk, int level)
+{
+	int64_t points = 0;
+	int64_t *degree;
+	int64_t kept;
+
+	if (level == AXES)
+		return 1;
+	/* Only PP, EP and ETP change how many values a later axis has. */
+	if (order[level] != AXIS_PP && order[level] != AXIS_EP && order[level] != AXIS_ETP)
+		return values_at(walk, level) * points_from(walk, level + 1);
+	degree = degree_of(&walk->now, order[level]);
+	kept = *degree;
+	for (int i = 0; i < values_at(walk, level); i++) {
+		*degree = walk->search->grid.axes[order[level]].values[i];
+		points += points_from(walk, level + 1);
+	}
+	*degree = kept;
+	return points;
+}
+
+/* The first rule of the level that is broken, or -1. */
+static int
+broken_rule(const struct walk *walk, int level, const struct strategy *derived)
+{
+	for (int i = 0; i < walk->levels.n[level]; i++) {
+		int r = walk->levels.rules[level][i];
+
+		if (!grid_rules[r].holds(derived, walk->search->model))
+			return r;
+	}
+	return -1;
+}
+
+static void
+keep(struct search *search, const struct candidate *candidate)
+{
+	if (search->n_candidates == search->room) {
+		int room = search->room ? 2 * search->room : 1024;
+
+		search->candidates = arena_grow(search->arena, search->candidates,
+		    (size_t)search->room * sizeof(*candidate), (size_t)room * sizeof(*candidate));
+		search->room = room;
+	}
+	search->candidates[search->n_candidates++] = *candidate;
+}
+
+/* Remembers of every value the one that misses by least. */
+static void
+note_unfit(struct search *search, const struct candidate *candidate)
+{
+	for (int a = 0; a < AXES; a++) {
+		struct candidate *nearest = &search->nearest[a][candidate->value[a]];
+
+		if (nearest->bound_bytes <= 0 || candidate->bound_bytes < nearest->bound_bytes)
+			*nearest = *candidate;
+	}
+}
+
+/*
+ * Full recompute with the count left open: one layer a chunk replayed bounds the
+ * time, all of them the memory.
+ */
+static struct bound
+bound_of(const struct search *search, const struct strategy *s)
+{
+	struct strategy least = *s;
+	struct bound bound = evaluate_bound(search->evaluator, s);
+
+	if (s->recompute.kind == RECOMPUTE_FULL && search->grid.free_recompute) {
+		least.recompute.layers = 1;
+		bound.step_s = fmin(bound.step_s, evaluate_bound(search->evaluator, &least).step_s);
+	}
+	return bound;
+}
+
+static void
+add_point(struct walk *walk, const struct strategy *derived)
+{
+	struct search *search = walk->search;
+	struct candidate c = {.world = (uint8_t)walk->world};
+	struct bound bound = bound_of(search, derived);
+
+	for (int a = 0; a < AXES; a++) {
+		c.value[a] = (uint8_t)walk->value[a];
+		search->legal[a][walk->value[a]]++;
+	}
+	c.bound_s = bound.step_s;
+	c.bound_bytes = bound.memory_bytes;
+	if (search->keep_unfit) {
+		keep(search, &c);
+	} else if (bound.memory_bytes > search->capacity_bytes) {
+		search->account.does_not_fit++;
+		note_unfit(search, &c);
+	} else if (bound.memory_bytes > search->cap_bytes || bound.step_s > search->cap_step_s) {
+		search->account.over_limit++;
+	} else {
+		keep(search, &c);
+	}
+}
+
+static void
+walk_level(struct walk *walk, int level)
+{
+	struct strategy derived = walk->now;
+	int r;
+
+	strategy_derive(&derived, walk->search->model, walk->now.world);
+	r = broken_rule(walk, level, &derived);
+	if (r >= 0) {
+		int64_t points = points_from(walk, level);
+
+		walk->search->broken[r] += points;
+		walk->search->account.rejected += points;
+		return;
+	}
+	if (level == AXES) {
+		add_point(walk, &derived);
+		return;
+	}
+	for (int i = 0; i < values_at(walk, level); i++) {
+		walk->value[order[level]] = i;
+		set_axis(&walk->now, order[level], walk->search->grid.axes[order[level]].values[i]);
+		walk_level(walk, level + 1);
+	}
+	if (degree_of(&walk->now, order[level]))
+		*degree_of(&walk->now, order[level]) = 0;
+}
+
+void
+grid_enumerate(struct search *search)
+{
+	struct walk walk = {.search = search};
+
+	sort_rules(&walk.levels, search->job->base.framework);
+	for (int w = 0; w < search->grid.n_worlds; w++) {
+		walk.world = w;
+		walk.now = open_strategy(search->job);
+		walk.now.world = search->grid.worlds[w];
+		search->account.candidates += points_from(&walk, 0);
+		walk_level(&walk, 0);
+	}
+}
