@@ -33,7 +33,7 @@ for example in examples/models/*.json; do
 done
 
 # Built-in models and clusters are in the program: no file of the source tree is needed.
-check 'plan elsewhere' sh -c "cd '$root' && ./usr/bin/moeplan plan mixtral-8x7b dgx-h100 \
+check 'plan elsewhere' sh -c "cd '$root' && ./usr/bin/moeplan plan mixtral-8x7b dgx-h100x2 \
 	--seq-len 4096 --global-batch 64 >plan.txt && test -s plan.txt"
 rm "$root/plan.txt"
 
