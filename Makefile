@@ -47,7 +47,7 @@ BENCH_SRC := $(filter-out $(if $(filter fit,$(BUILD)),,tests/bench/fit.c),\
 # What several programs of a folder share.
 TEST_HELP = $(filter-out $(TEST_SRC) $(FAKE_SRC),$(wildcard tests/unit/*.c tests/prop/*.c))
 FUZZ_HELP = $(filter-out $(FUZZ_SRC) tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c))
-BENCH_HELP = $(filter-out $(BENCH_SRC),$(wildcard tests/bench/*.c))
+BENCH_HELP = $(filter-out $(BENCH_SRC) tests/bench/fit.c,$(wildcard tests/bench/*.c))
 TEST_C = $(wildcard tests/*/*.c)
 MODELS = $(wildcard examples/models/*.json)
 
