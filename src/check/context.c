@@ -321,11 +321,30 @@ facts_init(struct facts *facts, const struct check_context *check, struct arena 
 		facts->model = stated_model(facts);
 }
 
+bool
+config_is_toml(const struct config *config)
+{
+	for (const struct setting *s = config->settings; s; s = s->next) {
+		const char *file = s->value->loc.file;
+		size_t length = file ? strlen(file) : 0;
+
+		if (length > 5 && strcmp(file + length - 5, ".toml") == 0)
+			return true;
+	}
+	return false;
+}
+
 void
 config_defaults(struct config *config)
 {
 	struct strategy *s = &config->strategy;
 	bool complete = is_complete(config);
+
+	/* torchtitan reads TOML files up to 0.2.2. */
+	if (config->form == CONFIG_TORCHTITAN && !config->version && config_is_toml(config))
+		config->version = "0.2.2";
+	if (!s->framework_version)
+		s->framework_version = config->version;
 
 	/* Megatron-Core: "expert_tensor_model_parallel_size defaults to tensor_model_parallel_size". */
 	if (config->form == CONFIG_MEGATRON && s->etp <= 0)

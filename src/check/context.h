@@ -42,6 +42,8 @@ struct value value_of_doc(struct arena *arena, const struct doc *doc);
 
 /* rules_functions.c: functions that ask the configuration. */
 extern const struct expr_function rule_functions[];
+/* rules_placement.c: functions over loads, placements and measured series. */
+extern const struct expr_function placement_functions[];
 
 /* context_memory.c: sizes and bytes on one rank, from the model or from stated numbers. */
 struct value facts_params(const struct facts *facts);
@@ -56,5 +58,6 @@ struct value facts_offloaded_bytes(const struct facts *facts);
  * strategy_derive(): Megatron's ETP, DeepSpeed's stage 0.
  */
 void config_defaults(struct config *config);
+bool config_is_toml(const struct config *config);
 
 #endif

@@ -113,6 +113,8 @@ dispatcher_term(const struct facts *facts)
 static struct value
 sequence_parallel_term(const struct facts *facts)
 {
+	if (setting_find(facts->check->config, "sequence_parallel"))
+		return value_undecided;
 	/* Megatron has a flag for it, and it is off without; our numbers mean "on with TP". */
 	return facts->complete && facts->framework == 1U << FRAMEWORK_MEGATRON
 		   ? value_undecided
@@ -261,9 +263,14 @@ domain_gpus_term(const struct facts *facts)
 	return facts->check->cluster ? known(facts->check->cluster->domain_gpus) : value_undecided;
 }
 
+/* What was stated, in GiB, stands before the catalogue. */
 static struct value
 gpu_bytes_term(const struct facts *facts)
 {
+	const struct setting *stated = setting_find(facts->check->config, "gpu_mem_gib");
+
+	if (stated && stated->value->kind == DOC_NUMBER)
+		return value_number(stated->value->number * (double)(1 << 30));
 	return facts->check->cluster ? value_number(facts->check->cluster->gpu.usable_bytes.value)
 				     : value_undecided;
 }
@@ -364,6 +371,85 @@ complete_term(const struct facts *facts)
 	return value_int(facts->complete);
 }
 
+/* Settings that a command line's parser will see. */
+static struct value
+arguments_term(const struct facts *facts)
+{
+	return value_int(facts->check->config->form == CONFIG_MEGATRON);
+}
+
+/* Settings that come from a DeepSpeed file. */
+static struct value
+json_term(const struct facts *facts)
+{
+	enum config_form form = facts->check->config->form;
+
+	return value_int(form == CONFIG_DEEPSPEED || form == CONFIG_TUTORIAL);
+}
+
+static struct value
+auto_ep_term(const struct facts *facts)
+{
+	return value_int(facts->check->strategy->auto_ep);
+}
+
+/* Settings that torchtitan reads. */
+static struct value
+titan_term(const struct facts *facts)
+{
+	return value_int(facts->check->config->form == CONFIG_TORCHTITAN);
+}
+
+static struct value
+toml_term(const struct facts *facts)
+{
+	return value_int(config_is_toml(facts->check->config));
+}
+
+static struct value
+dp_given_term(const struct facts *facts)
+{
+	return value_int(facts->check->config->strategy.dp > 0);
+}
+
+static struct value
+product_convention_term(const struct facts *facts)
+{
+	return value_int(facts->check->product_dp > 0);
+}
+
+static struct value
+product_dp_term(const struct facts *facts)
+{
+	return known(facts->check->product_dp);
+}
+
+static struct value
+tied_term(const struct facts *facts)
+{
+	return facts->check->model ? value_int(facts->check->model->tied) : value_undecided;
+}
+
+static struct value
+framework_term(const struct facts *facts)
+{
+	return value_text(framework_names[facts->check->strategy->framework]);
+}
+
+static struct value
+form_term(const struct facts *facts)
+{
+	return value_text(config_form_names[facts->check->config->form]);
+}
+
+static struct value
+layout_term(const struct facts *facts)
+{
+	const char *layout = facts->check->strategy->layout;
+
+	return layout ? value_text(layout) : value_undecided;
+}
+
 static struct value
 has_model_term(const struct facts *facts)
 {
@@ -381,7 +467,7 @@ verdict_term(const struct facts *facts)
 {
 	const struct estimate *estimate = facts->check->estimate;
 
-	return estimate ? value_text(verdict_names[estimate->verdict]) : value_undecided;
+	return estimate ? value_text(verdict_names[estimate->verdict]) : value_unset;
 }
 
 static struct value
@@ -506,6 +592,20 @@ const struct term terms[] = {
 	{"slots", "slots of the hostfile, a host each", "", slots_term},
 	{"complete", "1 when settings that are not there have the framework's defaults", "",
 	    complete_term},
+	{"arguments", "1 when settings are arguments of Megatron-LM", "", arguments_term},
+	{"json", "1 when settings are keys of a DeepSpeed file", "", json_term},
+	{"auto_ep", "1 with AutoEP (DeepSpeed)", "", auto_ep_term},
+	{"titan", "1 when settings are torchtitan's", "", titan_term},
+	{"toml", "1 when they come from a TOML file", "", toml_term},
+	{"dp_given", "1 when DP was said and does not only follow", "", dp_given_term},
+	{"product_convention", "1 when DP is that of WORLD = DP x EP x TP x PP", "",
+	    product_convention_term},
+	{"product_dp", "that DP", "", product_dp_term},
+	{"tied", "1 when input embedding and output head are one matrix", "", tied_term},
+	{"framework", "megatron, deepspeed or torchtitan", "", framework_term},
+	{"form", "what kind of files it is", "", form_term},
+	{"layout", "pipeline layout, or several that are compared",
+	    "pipeline_model_parallel_layout layouts", layout_term},
 	{"has_model", "1 when the model is known", "", has_model_term},
 	{"version", "release of the framework", "", version_term},
 	{"verdict", "fits, at-risk or oom, of the estimate", "", verdict_term},

@@ -43,6 +43,22 @@ call_on(const struct expr_scope *scope, const struct value *arguments, size_t co
 	return truth < 0 ? value_undecided : value_int(truth);
 }
 
+/* said(name): it is there, for all that can be seen; never undecided. */
+static struct value
+call_said(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)scope, (void)count;
+	return value_int(arguments[0].kind > VALUE_UNSET);
+}
+
+/* given(name, default): the default when it is not there, for all that can be seen. */
+static struct value
+call_given(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)scope, (void)count;
+	return arguments[arguments[0].kind > VALUE_UNSET ? 0 : 1];
+}
+
 static struct value
 call_if(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
@@ -191,6 +207,15 @@ call_floor(const struct expr_scope *scope, const struct value *arguments, size_t
 {
 	(void)scope, (void)count;
 	return rounded(&arguments[0], floor);
+}
+
+/* whole(x): x when it is a whole number, else undecided. */
+static struct value
+call_whole(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)scope, (void)count;
+	return arguments[0].kind == VALUE_INT && arguments[0].integer > 0 ? arguments[0]
+									   : value_undecided;
 }
 
 /* all_equal(list, value) */
@@ -365,6 +390,8 @@ const struct expr_function expr_functions[] = {
     {"set", 1, 1, true, call_set},
     {"get", 2, 2, true, call_get},
     {"on", 1, 1, true, call_on},
+    {"said", 1, 1, true, call_said},
+    {"given", 2, 2, true, call_given},
     {"if", 3, 3, true, call_if},
     {"in", 2, -1, false, call_in},
     {"has", 2, 2, false, call_has},
@@ -375,6 +402,7 @@ const struct expr_function expr_functions[] = {
     {"max", 1, -1, false, call_max},
     {"ceil", 1, 1, false, call_ceil},
     {"floor", 1, 1, false, call_floor},
+    {"whole", 1, 1, false, call_whole},
     {"all_equal", 2, 2, false, call_all_equal},
     {"join", 2, 2, false, call_join},
     {"divisors", 1, 2, false, call_divisors},

@@ -17,7 +17,7 @@ const struct rule *const rule_tables[] = {rules_megatron, rules_megatron_moe,
     rules_megatron_old, rules_deepspeed, rules_torchtitan, rules_libraries, rules_launch,
     rules_arithmetic, rules_memory, rules_health, NULL};
 
-static const struct expr_function *const functions[] = {expr_functions, rule_functions, NULL};
+static const struct expr_function *const functions[] = {expr_functions, rule_functions, placement_functions, NULL};
 
 const struct rule *
 rule_find(const char *id)

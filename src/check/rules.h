@@ -56,6 +56,7 @@ struct check_context {
 	const struct cluster *cluster;   /* or NULL */
 	const struct estimate *estimate; /* or NULL */
 	bool other;                      /* a framework that is none of enum framework */
+	int64_t product_dp;              /* DP of WORLD = DP*EP*TP*PP, 0 not that convention */
 };
 /* Runs all rules of the framework and version; returns how many were decided, *undecided the others. */
 int rules_run(const struct check_context *context, struct arena *arena, struct diags *diags,

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "check/case_fields.h"
 #include "check/context.h"
 #include "check/rules_names.h"
 
@@ -38,6 +39,19 @@ call_name_state(const struct expr_scope *scope, const struct value *arguments, s
 		return value_undecided;
 	return value_text(name_state_names[name_state(
 	    framework_of(facts), facts->version, arguments[0].text, NULL)]);
+}
+
+/* own(text): a field of cases, no setting of a framework. */
+static struct value
+call_own(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct case_field *field;
+
+	(void)scope, (void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	field = case_field_find(arguments[0].text);
+	return value_int(field && field->own);
 }
 
 /* name_limit(text): ", which 0.17 removed", ", which comes with 0.18", or "". */
@@ -134,6 +148,105 @@ call_strange(const struct expr_scope *scope, const struct value *arguments, size
 	return value_list(items, n);
 }
 
+/* strange_in(block): keys of the block that the release does not know. */
+static struct value
+call_strange_in(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	struct value all = call_strange(scope, NULL, 0), *items;
+	size_t n = 0, length;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	length = strlen(arguments[0].text);
+	items = arena_array(scope->arena, all.count, sizeof(*items));
+	for (size_t i = 0; i < all.count; i++)
+		if (strncmp(all.items[i].text, arguments[0].text, length) == 0 &&
+		    all.items[i].text[length] == '.')
+			items[n++] = all.items[i];
+	return value_list(items, n);
+}
+
+/* moe_hint('moe'): where the values of a key belong that guides write into DeepSpeed files. */
+static struct value
+call_moe_hint(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	static const char *const hints[][2] = {
+	    {"moe", "ep_size and num_experts belong into deepspeed.moe.layer.MoE(…) in the model's "
+		    "code, loss_coef into the loss; from 0.19.2 on expert_parallel.autoep_size does "
+		    "it for Hugging Face models"},
+	    {"ep_size", "write it as MoE(ep_size=…), or as expert_parallel.autoep_size from 0.19.2 on"},
+	    {"expert_parallel_size",
+		"write it as MoE(ep_size=…), or as expert_parallel.autoep_size from 0.19.2 on"},
+	    {"tensor_parallel_size", "write it as tensor_parallel.autotp_size (0.16.4)"},
+	    {"pipeline_parallel_size", "give it to PipelineModule(num_stages=…) in the code"},
+	    {"distributed_backend", "give it to deepspeed.init_distributed(dist_backend=…)"},
+	    {"comm_optimization",
+		"overlap of ZeRO traffic is zero_optimization.overlap_comm; MoE all-to-all has none"},
+	};
+
+	(void)scope, (void)count;
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+		if (arguments[0].kind == VALUE_TEXT && strcmp(hints[i][0], arguments[0].text) == 0)
+			return value_text(hints[i][1]);
+	return value_undecided;
+}
+
+/* dividing(list, n): the items that divide n. */
+static struct value
+call_dividing(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct value *list = &arguments[0];
+	struct value *items;
+	size_t n = 0;
+
+	(void)count;
+	if (arguments[1].kind != VALUE_INT)
+		return value_list(NULL, 0);
+	if (list->kind != VALUE_LIST)
+		return value_undecided;
+	items = arena_array(scope->arena, list->count, sizeof(*items));
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].kind == VALUE_INT && list->items[i].integer > 0 &&
+		    arguments[1].integer % list->items[i].integer == 0)
+			items[n++] = list->items[i];
+	return value_list(items, n);
+}
+
+/* starts(text, part) */
+static struct value
+call_starts(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)scope, (void)count;
+	if (arguments[0].kind != VALUE_TEXT || arguments[1].kind != VALUE_TEXT)
+		return value_undecided;
+	return value_int(
+	    strncmp(arguments[0].text, arguments[1].text, strlen(arguments[1].text)) == 0);
+}
+
+/* part(text, start): the text behind what it starts with. */
+static struct value
+call_part(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	struct value starts = call_starts(scope, arguments, count);
+
+	if (starts.kind != VALUE_INT || !starts.integer)
+		return value_undecided;
+	return value_text(arguments[0].text + strlen(arguments[1].text));
+}
+
+/* term_of('reported_dp'): the value of our term dp. */
+static struct value
+call_term_of(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const char *name = arguments[0].kind == VALUE_TEXT ? arguments[0].text : "";
+
+	(void)count;
+	if (strncmp(name, "reported_", 9) != 0 || !term_find(name + 9))
+		return value_undecided;
+	return scope->resolve(scope, name + 9);
+}
+
 /* spelled(text): an argument as Megatron's command line writes it, a key as it is. */
 static struct value
 call_spelled(const struct expr_scope *scope, const struct value *arguments, size_t count)
@@ -228,7 +341,51 @@ call_layout_mtp(const struct expr_scope *scope, const struct value *arguments, s
 	return layout_sizes_of(scope, &arguments[0], LAYOUT_MTP);
 }
 
-/* integers('work1:2,3'): what a deepspeed --include names behind the colon. */
+/* Layers that "([0]*3+[1]*58)" names: items of the lists times their counts; -1 for another text. */
+static int64_t
+pattern_text_length(const char *text)
+{
+	int64_t total = 0;
+
+	for (; *text; text++) {
+		int64_t items = 0, times = 1;
+
+		if (strchr("() +,", *text))
+			continue;
+		if (*text != '[')
+			return -1;
+		for (text++; *text && *text != ']'; text++)
+			items += *text == '0' || *text == '1';
+		if (*text != ']')
+			return -1;
+		if (text[1] == '*') {
+			text += 2;
+			for (times = 0; *text >= '0' && *text <= '9' && times < MODEL_MAX_LAYERS;
+			     text++)
+				times = times * 10 + (*text - '0');
+			text--;
+		}
+		total += items * times;
+	}
+	return total;
+}
+
+/* pattern_length(x): of a list, or of a text that spells one; undecided for a number. */
+static struct value
+call_pattern_length(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	int64_t length;
+
+	(void)scope, (void)count;
+	if (arguments[0].kind == VALUE_LIST)
+		return value_int((int64_t)arguments[0].count);
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	length = pattern_text_length(arguments[0].text);
+	return length < 0 ? value_undecided : value_int(length);
+}
+
+/* included('work1:2,3'): what a deepspeed --include names behind the colon. */
 static struct value
 call_included(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
@@ -298,12 +455,20 @@ call_ratios(const struct expr_scope *scope, const struct value *arguments, size_
 const struct expr_function rule_functions[] = {
     {"since", 1, 1, false, call_since},
     {"name_state", 1, 1, false, call_name_state},
+    {"own", 1, 1, false, call_own},
+    {"pattern_length", 1, 1, false, call_pattern_length},
     {"name_limit", 1, 1, false, call_name_limit},
     {"is_block", 1, 1, false, call_is_block},
     {"parent", 1, 1, false, call_parent},
     {"root", 1, 1, false, call_root},
     {"block", 1, 1, false, call_block},
     {"strange", 0, 0, false, call_strange},
+    {"strange_in", 1, 1, false, call_strange_in},
+    {"moe_hint", 1, 1, false, call_moe_hint},
+    {"dividing", 2, 2, false, call_dividing},
+    {"starts", 2, 2, false, call_starts},
+    {"part", 2, 2, false, call_part},
+    {"term_of", 1, 1, false, call_term_of},
     {"spelled", 1, 1, false, call_spelled},
     {"replacement", 1, 1, false, call_replacement},
     {"nearest_name", 1, 1, false, call_nearest_name},

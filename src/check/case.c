@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What does a case say? Its fields become sizes, settings and facts of a configuration. */
+#include "check/case.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "check/rules_names.h"
+#include "model/builtin_models.h"
+
+enum { MAX_VARIANTS = 64, MAX_UNKNOWN = 256 };
+
+/* Whose arithmetic a framework has; an ETP that is not set is TP in Megatron-Core itself. */
+static const struct {
+	const char *name;
+	enum framework framework;
+	bool whole_experts; /* ETP 1 when EP is over 1 */
+} known_frameworks[] = {
+    {"megatron", FRAMEWORK_MEGATRON, false},
+    {"megatron-lm", FRAMEWORK_MEGATRON, false},
+    {"megatron-core", FRAMEWORK_MEGATRON, false},
+    {"megatron-bridge", FRAMEWORK_MEGATRON, true},
+    {"nemo", FRAMEWORK_MEGATRON, true},
+    {"ms-swift", FRAMEWORK_MEGATRON, true},
+    {"slime", FRAMEWORK_MEGATRON, false},
+    {"miles", FRAMEWORK_MEGATRON, false},
+    {"verl", FRAMEWORK_MEGATRON, false},
+    {"skyrl", FRAMEWORK_MEGATRON, false},
+    {"flagscale", FRAMEWORK_MEGATRON, false},
+    {"primus", FRAMEWORK_MEGATRON, false},
+    {"pai-megatron", FRAMEWORK_MEGATRON, false},
+    {"automodel", FRAMEWORK_MEGATRON, true},
+    {"deepspeed", FRAMEWORK_DEEPSPEED, false},
+    {"openrlhf", FRAMEWORK_DEEPSPEED, false},
+    {"llamafactory", FRAMEWORK_DEEPSPEED, false},
+    {"torchtitan", FRAMEWORK_TORCHTITAN, false},
+};
+
+void
+config_init(struct config *config)
+{
+	memset(config, 0, sizeof(*config));
+	config->form = CONFIG_NUMBERS;
+	config->launch.rank = -1;
+	config->launch.local_rank = -1;
+	strategy_init(&config->strategy);
+}
+
+void
+config_add(struct config *config, struct arena *arena, const char *name, const struct doc *value)
+{
+	struct setting **end = &config->settings;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = arena_alloc(arena, sizeof(**end));
+	(*end)->name = name;
+	(*end)->value = value;
+}
+
+struct reader {
+	struct arena *arena;
+	struct diags *diags;
+	struct check_case *out;
+	size_t index; /* of the variant: which item of lists of sizes */
+};
+
+static void
+note_unknown(struct reader *r, const struct doc *value)
+{
+	if (r->out->n_unknown < MAX_UNKNOWN)
+		r->out->unknown[r->out->n_unknown++] = value;
+}
+
+/* The item of a list of sizes that this variant has; the value itself when it is no list. */
+static const struct doc *
+variant_of(const struct reader *r, const struct doc *value)
+{
+	const struct doc *item;
+
+	if (value->kind != DOC_LIST || value->count == 0)
+		return value;
+	item = doc_item(value, r->index);
+	return item ? item : doc_item(value, value->count - 1);
+}
+
+static int
+read_size(struct reader *r, const struct doc *value, void *object, size_t offset)
+{
+	enum { LARGEST = 1 << 30 };
+	const struct doc *size = variant_of(r, value);
+
+	if (doc_is_null(size))
+		return 0;
+	if (size->kind != DOC_NUMBER || !size->is_integer || size->integer < -1 ||
+	    size->integer > LARGEST)
+		return diag_error(r->diags, size->loc, "'%s' is %s, allowed is an integer to %d",
+		    value->key, size->text ? size->text : doc_kind_name(size->kind), LARGEST);
+	*(int64_t *)(void *)((char *)object + offset) = size->integer;
+	return 0;
+}
+
+static bool
+is_true(const struct doc *value)
+{
+	return (value->kind == DOC_BOOL && value->boolean) ||
+	       (value->kind == DOC_NUMBER && value->number > 0);
+}
+
+/* "core 0.15.0", "0.17 or HEAD": the first thing that looks like a release. */
+static const char *
+version_in(struct arena *arena, const char *text)
+{
+	for (; *text; text++) {
+		size_t digits = strspn(text, "0123456789");
+
+		if (digits > 0 && digits < 3 && text[digits] == '.')
+			return arena_strndup(arena, text, strspn(text, "0123456789."));
+		text += digits > 0 ? digits - 1 : 0;
+	}
+	return NULL;
+}
+
+/* Each argument becomes a setting, and the whole an argument list. */
+static void
+read_flags(struct reader *r, const struct doc *value)
+{
+	r->out->config.form = CONFIG_MEGATRON;
+	for (const struct doc *item = value->first; item; item = item->next) {
+		const char *text = item->text ? item->text : "";
+		char *name = arena_strdup(r->arena, text + strspn(text, "-"));
+		struct doc *flag = arena_alloc(r->arena, sizeof(*flag));
+
+		for (char *at = name; *at; at++)
+			*at = *at == '-' ? '_' : *at;
+		*flag = (struct doc){.kind = DOC_BOOL, .loc = item->loc, .text = "true"};
+		flag->boolean = true;
+		config_add(&r->out->config, r->arena, name, flag);
+	}
+}
+
+/* Letters and digits of a name, lower case: "Qwen3-30B-A3B" is "qwen3-30b-a3b". */
+static const char *
+squeeze(struct arena *arena, const char *name)
+{
+	struct str out = str_new(arena);
+
+	for (; *name && *name != ' '; name++)
+		if (*name >= 'A' && *name <= 'Z')
+			str_addc(&out, (char)(*name - 'A' + 'a'));
+		else if ((*name >= 'a' && *name <= 'z') || (*name >= '0' && *name <= '9'))
+			str_addc(&out, *name);
+	return out.text;
+}
+
+static struct model *
+find_model(struct reader *r, const char *name)
+{
+	const char *wanted = squeeze(r->arena, name), *builtin;
+
+	for (int i = 0; (builtin = builtin_model_name(i)) != NULL; i++) {
+		const char *text = builtin_model_text(builtin);
+		struct doc *doc;
+
+		if (strcmp(squeeze(r->arena, builtin), wanted) != 0)
+			continue;
+		doc = doc_parse(r->arena, r->diags, builtin, text, strlen(text));
+		return doc ? model_read(r->arena, r->diags, doc, builtin) : NULL;
+	}
+	return NULL;
+}
+
+static void
+read_gpus(struct reader *r, const struct doc *value, int *result)
+{
+	if (value->kind == DOC_LIST)
+		config_add(&r->out->config, r->arena, "gpu_counts", value);
+	else
+		*result |=
+		    read_size(r, value, &r->out->config.strategy, offsetof(struct strategy, world));
+}
+
+static void
+read_zero(struct reader *r, const struct doc *value, const char *name)
+{
+	struct strategy *s = &r->out->config.strategy;
+
+	if (strcmp(name, "zero") == 0 && value->kind == DOC_NUMBER && value->is_integer)
+		s->zero = value->integer >= 0 && value->integer <= 3 ? (int)value->integer : -1;
+	else if (strcmp(name, "dist_opt") == 0)
+		s->zero = is_true(value) ? 1 : 0;
+	else if (strcmp(name, "fully_sharded") == 0 && is_true(value))
+		s->zero = 3;
+}
+
+static int
+read_special(struct reader *r, const struct doc *value, const char *name)
+{
+	struct config *config = &r->out->config;
+	bool is_text = value->kind == DOC_STRING;
+	int result = 0;
+
+	if (strcmp(name, "gpus") == 0) {
+		read_gpus(r, value, &result);
+	} else if (strcmp(name, "flags") == 0) {
+		read_flags(r, value);
+	} else if (strcmp(name, "hostfile") == 0) {
+		config->launch.hostfile = value;
+	} else if (strcmp(name, "model") == 0 && is_text) {
+		config_add(config, r->arena, "model_name", value);
+		config->model = find_model(r, value->text);
+	} else if (strcmp(name, "layout") == 0 && is_text) {
+		config->strategy.layout = value->text;
+		config_add(config, r->arena, "pipeline_model_parallel_layout", value);
+	} else if (strcmp(name, "launcher") == 0 && is_text) {
+		config->launch.launcher = value->text;
+	} else if (strcmp(name, "master_addr") == 0 && is_text) {
+		config->launch.master_addr = value->text;
+	} else if (strcmp(name, "auto_ep") == 0) {
+		config->strategy.auto_ep = is_true(value);
+	} else if (strcmp(name, "expert_tp") == 0) {
+		config->strategy.expert_tp = is_true(value);
+	} else if (strstr(name, "capacity_factor")) {
+		config->strategy.capacity = value->kind == DOC_NUMBER ? value->number : 0;
+		config_add(config, r->arena, "moe_expert_capacity_factor", value);
+	} else if (strcmp(name, "version") == 0 || strncmp(name, "megatron", 8) == 0) {
+		config->version = value->text ? version_in(r->arena, value->text) : NULL;
+	} else {
+		read_zero(r, value, name);
+	}
+	return result;
+}
+
+/* Maps of a framework's own file: {"bf16": {"enabled": true}} is bf16.enabled. */
+static void
+flatten(struct reader *r, const char *name, const struct doc *value)
+{
+	if (value->kind != DOC_MAP) {
+		config_add(&r->out->config, r->arena, name, value);
+		return;
+	}
+	for (const struct doc *member = value->first; member; member = member->next)
+		flatten(r, arena_printf(r->arena, "%s.%s", name, member->key), member);
+}
+
+static bool
+is_framework_setting(const struct reader *r, const struct doc *value)
+{
+	enum framework framework = r->out->config.strategy.framework;
+
+	if (r->out->other)
+		return false;
+	return value->kind == DOC_MAP ||
+	       name_state(framework, NULL, value->key, NULL) != NAME_UNKNOWN;
+}
+
+static bool
+ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), n = strlen(end);
+
+	return length > n && strcmp(text + length - n, end) == 0;
+}
+
+static int
+read_field(struct reader *r, const struct doc *value, const char *name)
+{
+	const struct case_field *field = case_field_find(name);
+	struct config *config = &r->out->config;
+
+	if (!field && ends_with(name, "_in_job_name"))
+		return read_field(r, value, arena_strndup(r->arena, name, strlen(name) - 12));
+	if (doc_is_null(value))
+		return 0;
+	if (!field && strncmp(name, "reported_", 9) != 0 && !is_framework_setting(r, value)) {
+		note_unknown(r, value);
+		return 0;
+	}
+	if (!field || field->target == CASE_SETTING) {
+		flatten(r, field && field->setting ? field->setting : name, value);
+		return 0;
+	}
+	if (field->target == CASE_SPECIAL)
+		return read_special(r, value, name);
+	if (field->target == CASE_LAUNCH)
+		return read_size(r, value, &config->launch, field->offset);
+	if (strncmp(name, "train_", 6) == 0)
+		config_add(config, r->arena, name, value);
+	return read_size(r, value, &config->strategy, field->offset);
+}
+
+/* Beside a baseline, numbers under names of their own are alternatives to it. */
+static void
+gather_alternatives(struct reader *r)
+{
+	struct doc *list = arena_alloc(r->arena, sizeof(*list)), **end = &list->first;
+	size_t kept = 0;
+
+	if (!setting_find(&r->out->config, "baseline"))
+		return;
+	*list = (struct doc){.kind = DOC_LIST};
+	for (size_t i = 0; i < r->out->n_unknown; i++) {
+		const struct doc *value = r->out->unknown[i];
+
+		if (value->kind != DOC_NUMBER) {
+			r->out->unknown[kept++] = value;
+			continue;
+		}
+		*end = arena_alloc(r->arena, sizeof(**end));
+		**end = *value;
+		(*end)->next = NULL;
+		end = &(*end)->next;
+		list->count++;
+	}
+	r->out->n_unknown = kept;
+	if (list->count > 0)
+		config_add(&r->out->config, r->arena, "alternatives", list);
+}
+
+static int64_t
+setting_size(const struct config *config, const char *name)
+{
+	const struct setting *setting = setting_find(config, name);
+
+	return setting && setting->value->is_integer ? setting->value->integer : 0;
+}
+
+/* A model of one layer kind, when its shapes were stated. */
+static struct model *
+shaped_model(struct reader *r)
+{
+	const struct config *config = &r->out->config;
+	struct model *model = arena_alloc(r->arena, sizeof(*model));
+	struct mixer *mixer = &model->kinds[0].mixer;
+	struct ffn *ffn = &model->kinds[0].ffn;
+
+	model->name = "case";
+	model->hidden = setting_size(config, "hidden_size");
+	model->layers = setting_size(config, "num_layers");
+	model->vocab = setting_size(config, "vocab_size");
+	model->n_kinds = 1;
+	model->final_norm = model->hidden;
+	model->kinds[0].norm_elements = 2 * model->hidden;
+	mixer->kind = MIXER_GQA;
+	mixer->heads = setting_size(config, "num_attention_heads");
+	mixer->kv_heads = setting_size(config, "num_query_groups");
+	mixer->head_dim = setting_size(config, "kv_channels");
+	ffn->dense_width = setting_size(config, "ffn_hidden_size");
+	ffn->experts = setting_size(config, "num_experts");
+	ffn->top_k = setting_size(config, "moe_router_topk");
+	ffn->expert_width = setting_size(config, "moe_ffn_hidden_size");
+	if (ffn->experts > 0 && ffn->expert_width > 0)
+		ffn->dense_width = 0;
+	if (mixer->kv_heads == 0)
+		mixer->kv_heads = mixer->heads;
+	if (mixer->head_dim == 0 && mixer->heads > 0)
+		mixer->head_dim = model->hidden / mixer->heads;
+	mixer->value_dim = mixer->head_dim;
+	if (model->hidden < 1 || model->layers < 1 || model->layers > MODEL_MAX_LAYERS ||
+	    model->vocab < 1 || mixer->heads < 1 || (ffn->dense_width < 1 && ffn->expert_width < 1))
+		return NULL;
+	return model;
+}
+
+/* Stated shapes stand before those of a built-in model that has others. */
+static void
+settle_model(struct reader *r)
+{
+	struct config *config = &r->out->config;
+	int64_t layers = setting_size(config, "num_layers");
+	int64_t hidden = setting_size(config, "hidden_size");
+	const struct model *found = config->model;
+
+	if (found && ((layers > 0 && layers != found->layers) ||
+			 (hidden > 0 && hidden != found->hidden)))
+		config->model = NULL;
+	if (!config->model)
+		config->model = shaped_model(r);
+}
+
+static void
+settle_framework(struct reader *r, bool whole_experts)
+{
+	struct strategy *s = &r->out->config.strategy;
+
+	s->framework_version = r->out->config.version;
+	if (s->framework != FRAMEWORK_MEGATRON || r->out->other || s->etp > 0)
+		return;
+	s->etp = whole_experts && s->ep > 1 ? 1 : s->tp > 0 ? s->tp : 1;
+}
+
+static bool
+start_framework(struct reader *r, const struct doc *doc)
+{
+	const char *text = doc && doc->text ? doc->text : "";
+	size_t length = strcspn(text, "@");
+
+	r->out->framework = text;
+	r->out->other = true;
+	for (size_t i = 0; i < sizeof(known_frameworks) / sizeof(known_frameworks[0]); i++) {
+		if (strlen(known_frameworks[i].name) != length ||
+		    strncmp(known_frameworks[i].name, text, length) != 0)
+			continue;
+		r->out->other = false;
+		r->out->config.strategy.framework = known_frameworks[i].framework;
+		if (text[length] == '@')
+			r->out->config.version = text + length + 1;
+		return known_frameworks[i].whole_experts;
+	}
+	return false;
+}
+
+/* One variant: the input, and what an entry of `cases` says instead. */
+static struct check_case *
+read_variant(struct reader *r, const struct doc *doc, const struct doc *override)
+{
+	const struct doc *input = doc_get(doc, "input");
+	bool whole_experts;
+	int result = 0;
+
+	r->out = arena_alloc(r->arena, sizeof(*r->out));
+	r->out->unknown = arena_array(r->arena, MAX_UNKNOWN, sizeof(*r->out->unknown));
+	config_init(&r->out->config);
+	whole_experts = start_framework(r, doc_get(doc, "framework"));
+	for (const struct doc *value = input->first; value; value = value->next)
+		if (!doc_get(override, value->key) && strcmp(value->key, "cases") != 0)
+			result |= read_field(r, value, value->key);
+	for (const struct doc *value = override ? override->first : NULL; value;
+	     value = value->next)
+		result |= read_field(r, value, value->key);
+	if (result != 0)
+		return NULL;
+	gather_alternatives(r);
+	settle_model(r);
+	settle_framework(r, whole_experts);
+	return r->out;
+}
+
+/* How many configurations the lists of sizes make. */
+static size_t
+count_variants(const struct doc *input)
+{
+	size_t most = 1;
+
+	for (const struct doc *value = input->first; value; value = value->next) {
+		const struct case_field *field = case_field_find(value->key);
+
+		if (field && field->target == CASE_STRATEGY && value->kind == DOC_LIST &&
+		    value->count > most)
+			most = value->count;
+	}
+	return most < MAX_VARIANTS ? most : MAX_VARIANTS;
+}
+
+struct check_case *
+case_read(struct arena *arena, struct diags *diags, const struct doc *doc)
+{
+	struct reader reader = {.arena = arena, .diags = diags};
+	struct check_case *first = NULL, **end = &first;
+	const struct doc *input = doc_get(doc, "input"), *list;
+	size_t n;
+
+	if (!input || input->kind != DOC_MAP) {
+		diag_error(diags, doc->loc, "a case has a map 'input'");
+		diag_last_hint(diags, "{\"framework\": \"megatron\", \"input\": {\"gpus\": 8, …}}");
+		return NULL;
+	}
+	list = doc_get(input, "cases");
+	n = list && list->kind == DOC_LIST ? list->count : count_variants(input);
+	for (reader.index = 0; reader.index < n && reader.index < MAX_VARIANTS; reader.index++) {
+		const struct doc *override =
+		    list && list->kind == DOC_LIST ? doc_item(list, reader.index) : NULL;
+
+		*end = read_variant(&reader, doc, override);
+		if (!*end)
+			return NULL;
+		end = &(*end)->next;
+	}
+	return first;
+}

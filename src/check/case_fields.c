@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which keys may the input of a case have? One row a key; the man page lists them from here. */
+#include "check/case_fields.h"
+
+#include <string.h>
+
+#include "check/config.h"
+
+#define STRATEGY(name, member, text)                                                               \
+	{name, CASE_STRATEGY, offsetof(struct strategy, member), NULL, false, text}
+#define LAUNCH(name, member, text)                                                                 \
+	{name, CASE_LAUNCH, offsetof(struct launch, member), NULL, false, text}
+#define SETTING(name, setting, text) {name, CASE_SETTING, 0, setting, false, text}
+#define OWN(name, text) {name, CASE_SETTING, 0, NULL, true, text}
+#define SPECIAL(name, text) {name, CASE_SPECIAL, 0, NULL, false, text}
+
+/* clang-format off */
+const struct case_field case_fields[] = {
+	/* degrees */
+	SPECIAL("gpus", "ranks; a list with mem_gib: measured series"),
+	STRATEGY("world", world, NULL),
+	STRATEGY("world_size", world, NULL),
+	STRATEGY("gpus_intended", world, NULL),
+	STRATEGY("tp", tp, "tensor-parallel ranks"),
+	STRATEGY("tp_size", tp, NULL),
+	STRATEGY("tensor_parallel", tp, NULL),
+	STRATEGY("model_parallel", tp, NULL),
+	STRATEGY("cp", cp, "context-parallel ranks"),
+	STRATEGY("pp", pp, "pipeline stages"),
+	STRATEGY("vpp", vpp, "virtual stages a pipeline rank holds"),
+	STRATEGY("ep", ep, "expert-parallel ranks"),
+	STRATEGY("ep_size", ep, NULL),
+	STRATEGY("autoep_size", ep, NULL),
+	STRATEGY("etp", etp, "tensor-parallel ranks inside an expert"),
+	STRATEGY("dp", dp, "dense data-parallel ranks"),
+	STRATEGY("edp", edp, "expert data-parallel ranks"),
+	STRATEGY("dp_replicate", dp_replicate, "replicas of the sharded model"),
+	STRATEGY("dp_shard", dp_shard, "ranks that shard the model, -1 the rest"),
+	STRATEGY("seq", seq_len, "tokens of a sequence"),
+	STRATEGY("seq_len", seq_len, NULL),
+	STRATEGY("mbs", micro_batch, "sequences of a forward pass"),
+	STRATEGY("micro_batch", micro_batch, NULL),
+	STRATEGY("micro_batch_size", micro_batch, NULL),
+	STRATEGY("micro_train_batch_size", micro_batch, NULL),
+	STRATEGY("train_micro_batch_size_per_gpu", micro_batch, NULL),
+	STRATEGY("gbs", global_batch, "sequences of an optimizer step"),
+	STRATEGY("global_batch", global_batch, NULL),
+	STRATEGY("global_batch_size", global_batch, NULL),
+	STRATEGY("train_batch_size", global_batch, NULL),
+	SPECIAL("zero", "ZeRO stage"),
+	SPECIAL("dist_opt", "Megatron's distributed optimizer"),
+	SPECIAL("fully_sharded", "FSDP or ZeRO-3"),
+	SPECIAL("capacity_factor", "expert capacity factor"),
+	SPECIAL("moe_expert_capacity_factor", NULL),
+	SPECIAL("auto_ep", "DeepSpeed AutoEP"),
+	SPECIAL("expert_tp", "DeepSpeed expert tensor parallelism"),
+	SPECIAL("megatron", "release of the framework"),
+	SPECIAL("megatron_core", NULL),
+	SPECIAL("version", NULL),
+	/* launch and environment */
+	LAUNCH("nodes", nodes, "nodes"),
+	LAUNCH("nnodes", nodes, NULL),
+	LAUNCH("nproc_per_node", processes_per_node, "processes a node"),
+	LAUNCH("env_world_size", world_size, "WORLD_SIZE of the environment"),
+	LAUNCH("WORLD_SIZE", world_size, NULL),
+	LAUNCH("rank", rank, "RANK of the environment"),
+	LAUNCH("RANK", rank, NULL),
+	LAUNCH("local_rank", local_rank, "LOCAL_RANK of the environment"),
+	LAUNCH("LOCAL_RANK", local_rank, NULL),
+	LAUNCH("master_port", master_port, "MASTER_PORT"),
+	SPECIAL("master_addr", "MASTER_ADDR"),
+	SPECIAL("launcher", "torchrun, deepspeed, srun or mpirun"),
+	SPECIAL("hostfile", "a map: host to slots"),
+	OWN("include", "deepspeed --include"),
+	OWN("exclude", "deepspeed --exclude"),
+	OWN("physical_gpus_per_node", "GPUs that a node has"),
+	SETTING("gpus_per_node", "physical_gpus_per_node", NULL),
+	OWN("replicas", "copies of a served model"),
+	/* batch */
+	SETTING("grad_accum", "gradient_accumulation_steps", "accumulation steps"),
+	SETTING("gradient_accumulation_steps", NULL, NULL),
+	SETTING("num_microbatches", NULL, "micro-batches of a step"),
+	OWN("world_seen", "ranks that the configuration was read with"),
+	OWN("micro_batch_sizes", "elastic micro-batches"),
+	OWN("max_train_batch_size", "elastic batch"),
+	/* model */
+	SPECIAL("model", "its name; a built-in one is looked up"),
+	SETTING("layers", "num_layers", "layers"),
+	SETTING("num_layers", NULL, NULL),
+	SETTING("hidden", "hidden_size", "hidden size"),
+	SETTING("heads", "num_attention_heads", "attention heads"),
+	SETTING("num_attention_heads", NULL, NULL),
+	SETTING("kv", "num_query_groups", "key and value heads"),
+	SETTING("num_query_groups", NULL, NULL),
+	SETTING("head_dim", "kv_channels", "width of a head"),
+	SETTING("ffn", "ffn_hidden_size", "width of the dense MLP"),
+	SETTING("num_experts", NULL, "routed experts"),
+	SETTING("experts", "num_experts", NULL),
+	SETTING("topk", "moe_router_topk", "experts a token goes to"),
+	SETTING("moe_ffn", "moe_ffn_hidden_size", "width of an expert"),
+	SETTING("vocab", "vocab_size", "vocabulary"),
+	OWN("params", "parameters"),
+	SETTING("total_params", "params", NULL),
+	OWN("expert_params", "parameters of all routed experts"),
+	OWN("params_most_loaded", "parameters of the fullest rank"),
+	OWN("largest_layer", "parameters of the largest layer"),
+	OWN("dtype", "type of the weights: bf16, fp8 ..."),
+	/* pipeline */
+	SETTING("layers_per_virtual_stage", "num_layers_per_virtual_pipeline_stage",
+	    "layers of a virtual stage"),
+	SPECIAL("layout", "pipeline layout"),
+	OWN("layouts", "pipeline layouts that are compared"),
+	/* options */
+	SETTING("sequence_parallel", NULL, "sequence parallelism"),
+	SETTING("dispatcher", "moe_token_dispatcher_type", "token dispatcher"),
+	SETTING("num_distributed_optimizer_instances", NULL, "distributed-optimizer instances"),
+	SETTING("optimizer_cpu_offload", NULL, "optimizer in host memory"),
+	OWN("offload_fraction", "the part of it"),
+	OWN("offload", "what ZeRO-3 offloads: optimizer+param"),
+	OWN("enable_deepep", "an older key for the dispatcher"),
+	OWN("mode", "training or inference"),
+	OWN("training", "true or false"),
+	SPECIAL("flags", "arguments of Megatron-LM, a list"),
+	/* memory */
+	OWN("gpu_mem_gib", "memory of a GPU"),
+	OWN("host_mem_gib", "memory of a host"),
+	OWN("host_mem_gb", NULL),
+	OWN("mem_gib", "measured memory, a list beside gpus"),
+	OWN("gpu_counts", NULL),
+	OWN("alloc_mb", "measured memory of first, middle and last stage"),
+	OWN("max_mb", "the same at the peak"),
+	OWN("fp32_logits_gib", "size of one fp32 logits tensor"),
+	OWN("estimator", "name of a memory estimator"),
+	OWN("moe", "the model has experts"),
+	OWN("dense_ffn", "width that the estimator uses"),
+	/* placement and serving */
+	OWN("redundant", "redundant experts"),
+	SETTING("groups", "expert_groups", "expert groups of a placement"),
+	OWN("expert_groups", NULL),
+	SETTING("slots", "slots_total", "expert slots"),
+	OWN("slots_total", NULL),
+	OWN("slots_per_gpu", "expert slots of a GPU"),
+	SETTING("load", "expert_load", "tokens of each expert"),
+	OWN("expert_load", NULL),
+	OWN("placement", "expert of each slot"),
+	OWN("max_tokens_per_rank", "tokens of a low-latency dispatch"),
+	OWN("limit_gib", "limit of its buffers"),
+	OWN("baseline", "a measured figure; other numbers are alternatives to it"),
+	OWN("alternatives", NULL),
+	/* libraries */
+	OWN("num_experts_per_device", "Tutel"),
+	OWN("count_per_gpu", "Tutel, a key that it does not have"),
+	OWN("model_dim", "Tutel"),
+	OWN("gate_k", "Tutel"),
+	OWN("use_2dh", "Tutel"),
+	OWN("gate_tokens", "FairScale: tokens of the gate"),
+	OWN("dp_replicate_size", "Accelerate"),
+	OWN("dp_shard_size", "Accelerate"),
+	OWN("cp_size", "Accelerate"),
+	OWN("sp_size", "Accelerate"),
+	OWN("ntasks_per_node", "Slurm: tasks of a node"),
+	OWN("num_nodes", "deepspeed --num_nodes"),
+	OWN("num_gpus", "deepspeed --num_gpus"),
+	OWN("model_name", NULL),
+	SPECIAL("cases", "a list of inputs that override this one"),
+	{.name = NULL},
+};
+/* clang-format on */
+
+const struct case_field *
+case_field_find(const char *name)
+{
+	for (const struct case_field *field = case_fields; field->name; field++)
+		if (strcmp(field->name, name) == 0)
+			return field;
+	return NULL;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What does torchtitan demand? Read in pytorch/torchtitan release/0.3
+ * (4f9e9a47d49d) and v0.2.2. TOML files are valid up to 0.2.2 only.
+ */
+#include "check/rules_tables.h"
+
+#define DIMS "pytorch/torchtitan release/0.3 torchtitan/distributed/parallel_dims.py"
+#define TRAINER "pytorch/torchtitan release/0.3 torchtitan/trainer.py"
+#define PIPELINE "pytorch/torchtitan release/0.3 torchtitan/distributed/pipeline_parallel.py"
+#define DECODER "pytorch/torchtitan release/0.3 torchtitan/models/common/decoder.py"
+#define DISPATCHER "pytorch/torchtitan release/0.3 torchtitan/models/common/token_dispatcher.py"
+#define MANAGER "pytorch/torchtitan release/0.3 torchtitan/config/manager.py"
+
+#define GRAPHS_ON "titan and since('0.3') and not given(training.disable_cuda_graphs, 0)"
+#define LISTED "'training', 'parallelism', 'compile', 'comm', 'debug'"
+
+/* clang-format off */
+const struct rule rules_torchtitan[] = {
+	{
+		.id = "TT-001", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.severity = SEVERITY_ERROR, .when = "titan and (said(module) or said(config))",
+		.require = "said(module) and said(config)",
+		.message = "--module and --config belong together",
+		.hint = "give both",
+		.source = MANAGER,
+	},
+	{
+		.id = "TT-002", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.require = "given(parallelism.data_parallel_replicate_degree, 1) >= 1 and "
+			   "given(parallelism.tensor_parallel_degree, 1) >= 1 and "
+			   "given(parallelism.context_parallel_degree, 1) >= 1 and "
+			   "given(parallelism.pipeline_parallel_degree, 1) >= 1 and "
+			   "given(parallelism.expert_parallel_degree, 1) >= 1 : 'degrees are 1 or more'; "
+			   "given(parallelism.data_parallel_shard_degree, -1) == -1 or "
+			   "given(parallelism.data_parallel_shard_degree, -1) >= 1 : "
+			   "'data_parallel_shard_degree is -1 or 1 or more, not "
+			   "{parallelism.data_parallel_shard_degree}'",
+		.message = "parallelism: {problem}",
+		.hint = "use 1 for an axis that is not wanted",
+		.source = DIMS,
+	},
+	{
+		.id = "TT-004", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.grid = "set(world)",
+		.message = "dp_replicate {dp_replicate} x CP {cp} x TP {tp} x PP {pp} and the sharded ranks "
+			   "must make WORLD_SIZE {world}",
+		.hint = "leave dp_shard at -1",
+		.source = DIMS,
+	},
+	{
+		.id = "TT-005", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.grid = "set(dp_shard)",
+		.message = "dp_shard {dp_shard} x CP {cp} x TP {tp} = {sparse_region} ranks hold the experts, "
+			   "EP {ep} leaves {remainder: sparse_region % ep}",
+		.hint = "use EP of {valid_ep: divisors(sparse_region, given(experts, 0))}",
+		.source = DIMS " (no check of its own: the mesh fails inside PyTorch)",
+	},
+	{
+		.id = "TT-007", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR, .grid = "1",
+		.message = "ETP {etp}: 0.2 knows 1 and TP {tp}, 0.3 has none",
+		.hint = "use 1",
+		.source = "pytorch/torchtitan v0.2.2 torchtitan/distributed/parallel_dims.py",
+	},
+	{
+		.id = "TT-008", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR, .silent = true,
+		.grid = "1",
+		.message = "{experts} experts are not a multiple of EP {ep}: all but one dispatcher round down "
+			   "in silence",
+		.hint = "use EP of {valid_ep: divisors(experts)}",
+		.source = DISPATCHER,
+	},
+	{
+		.id = "TT-009", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.severity = SEVERITY_ERROR,
+		.grid = "given(parallelism.enable_sequence_parallel, 1)",
+		.require = "given(parallelism.enable_sequence_parallel, 1) or cp == 1 or "
+			   "seq_len % (2 * cp) == 0",
+		.message = "sequence {seq_len} is not a multiple of {divisor: if(given("
+			   "parallelism.enable_sequence_parallel, 1), tp, 1) * if(cp > 1, 2 * cp, 1)}",
+		.hint = "use {next_valid_seq: multiple_above(seq_len, if(given("
+			"parallelism.enable_sequence_parallel, 1), tp, 1) * if(cp > 1, 2 * cp, 1))}",
+		.source = TRAINER,
+	},
+	{
+		.id = "TT-010", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR, .grid = "1",
+		.message = "global batch {global_batch} is not a multiple of {micro_batch} x DP {dp}",
+		.hint = "use a multiple of {divisor: micro_batch * dp}",
+		.source = TRAINER,
+	},
+	{
+		.id = "TT-011", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.when = "titan and pp > 1",
+		.require = "given(parallelism.pipeline_parallel_microbatch_size, 1) > 0 and "
+			   "given(training.local_batch_size, 8) % "
+			   "given(parallelism.pipeline_parallel_microbatch_size, 1) == 0",
+		.message = "local batch {given(training.local_batch_size, 8)} is not a multiple of the "
+			   "pipeline's micro-batch {given(parallelism.pipeline_parallel_microbatch_size, 1)}",
+		.hint = "use a pipeline_parallel_microbatch_size of "
+			"{valid: divisors(given(training.local_batch_size, 8))}",
+		.source = TRAINER,
+	},
+	{
+		.id = "TT-012", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.severity = SEVERITY_ERROR, .when = "titan and pp > 1", .require = "not (" GRAPHS_ON ")",
+		.message = "CUDA graphs are on by default and exclude a pipeline (PP {pp}), unless the config "
+			   "function turns them off",
+		.hint = "add --training.disable_cuda_graphs",
+		.source = TRAINER,
+	},
+	{
+		.id = "TT-013", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.severity = SEVERITY_ERROR, .when = "titan and ep > 1",
+		.require = "not (" GRAPHS_ON ") or given(dispatcher, 'alltoall') == 'hybridep'",
+		.message = "CUDA graphs are on by default, and EP {ep} with a dispatcher that waits for the "
+			   "host excludes them, unless the config function turns them off",
+		.hint = "add --training.disable_cuda_graphs",
+		.source = TRAINER,
+	},
+	{
+		.id = "TT-014", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR, .grid = "1",
+		.message = "TP {tp} must divide {heads} attention heads and {given(kv_heads, heads)} KV heads",
+		.hint = "use TP of {valid_tp: divisors(given(kv_heads, heads))}",
+		.source = DECODER,
+	},
+	{
+		.id = "TT-015", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.severity = SEVERITY_ERROR, .when = "pp > 1 and has_model", .require = "not tied",
+		.message = "tied embeddings do not go with a pipeline (PP {pp})",
+		.hint = "use PP 1",
+		.source = DECODER,
+	},
+	{
+		.id = "TT-016", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.severity = SEVERITY_WARNING, .when = "has_model",
+		.require = "seq_len <= max_positions",
+		.message = "sequence {seq_len} is longer than the {max_positions} positions of the model's "
+			   "config: with rotary tables of that length the model refuses it",
+		.hint = "use {max_positions} or less, or a flavor with longer tables",
+		.source = DECODER,
+	},
+	{
+		.id = "TT-017", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.severity = SEVERITY_ERROR,
+		.when = "in(given(dispatcher, 'alltoall'), 'deepep', 'hybridep') and ep > 1",
+		.require = "seq_len % (cp * tp) == 0",
+		.message = "the dispatcher {dispatcher} cuts the sequence {seq_len} over CP {cp} x TP {tp}",
+		.hint = "use a multiple of {divisor: cp * tp}",
+		.source = DISPATCHER,
+	},
+	{
+		.id = "TT-019", .frameworks = ON_TORCHTITAN, .since = "0.2",
+		.severity = SEVERITY_ERROR, .when = "titan and pp > 1",
+		.require = "not said(parallelism.pipeline_parallel_layers_per_stage) or "
+			   "ceil((layers + 2) / parallelism.pipeline_parallel_layers_per_stage) % pp == 0 : "
+			   "'{stages: ceil((layers + 2) / parallelism.pipeline_parallel_layers_per_stage)} "
+			   "virtual stages do not divide over PP {pp}'; "
+			   "pp <= layers + given(parallelism.pipeline_parallel_first_stage_less_layers, 1) + "
+			   "given(parallelism.pipeline_parallel_last_stage_less_layers, 1) : "
+			   "'there are more stages than layers ({layers})'",
+		.message = "pipeline: {problem}",
+		.hint = "change pipeline_parallel_layers_per_stage",
+		.source = PIPELINE,
+	},
+	{
+		.id = "TT-020", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.when = "titan and (given(compile.enable_async_tensor_parallel, 0) or "
+			"given(parallelism.enable_async_tensor_parallel, 0))",
+		.require = "given(compile.enable, 0) and has(given(compile.components, 'model'), 'model')",
+		.message = "async tensor parallelism needs the model compiled",
+		.hint = "add --compile.enable with 'model' among its components",
+		.source = "pytorch/torchtitan release/0.3 torchtitan/config/configs.py",
+	},
+	{
+		.id = "TT-021", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.when = "titan and given(activation_checkpoint.mode, '') == 'memory_budget'",
+		.require = "given(compile.enable, 0) and has(given(compile.components, 'model'), 'model')",
+		.message = "memory-budget activation checkpointing needs the model compiled",
+		.hint = "add --compile.enable with 'model' among its components",
+		.source = TRAINER,
+	},
+	{
+		.id = "TT-024", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.severity = SEVERITY_ERROR,
+		.require = "not said(parallelism.expert_parallel_comm_backend)",
+		.message = "parallelism.expert_parallel_comm_backend is no key of 0.3: the backend is an "
+			   "argument of model_registry(moe_comm_backend=…)",
+		.hint = "choose it in the config function",
+		.source = "pytorch/torchtitan release/0.3 torchtitan/models/common/config_utils.py",
+	},
+	{
+		.id = "TT-025", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.when = "titan and not own(setting) and (in(root(setting), " LISTED ") or "
+			"(not since('0.3') and parent(setting) != '')) and "
+			"setting != 'parallelism.expert_parallel_comm_backend'",
+		.require = "name_state(setting) == 'known'",
+		.message = "'{setting}' is no setting of torchtitan {version}{name_limit(setting)}",
+		.hint = "did you mean '{nearest_name(setting)}'? || leave it out",
+		.source = MANAGER,
+	},
+	{
+		.id = "TT-026", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.severity = SEVERITY_ERROR, .when = "titan",
+		.require = "not said(job.config_file) and not toml",
+		.message = "TOML files are not read since 0.3: a config is a Python function, chosen with "
+			   "--module and --config",
+		.hint = "check it with --framework torchtitan@0.2.2, or write the recipe (moeplan emit)",
+		.source = "pytorch/torchtitan 9810191bb (2026-02-23); torchtitan/config/README.md",
+	},
+	{.id = NULL},
+};
+/* clang-format on */
