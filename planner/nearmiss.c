@@ -59,11 +59,20 @@ nearest(struct search *all)
 	int found = -1;
 
 	search_sort(all, true);
-	for (int i = 0; i < all->n_candidates && all->candidates[i].bound_bytes < least; i++) {
-		candidate_price(all, &all->candidates[i], INFINITY);
-		if (all->candidates[i].bytes < least) {
-			least = all->candidates[i].bytes;
-			found = i;
+	for (int f = 0; f < all->n_families && all->families[f].first.bound_bytes < least; f++) {
+		struct family *family = &all->families[f];
+
+		family_open(all, family);
+		for (int i = family->member; i < family->member + family->n_members; i++) {
+			struct candidate *c = &all->candidates[i];
+
+			if (c->bound_bytes >= least)
+				continue;
+			candidate_price(all, c, INFINITY);
+			if (c->bytes < least) {
+				least = c->bytes;
+				found = i;
+			}
 		}
 	}
 	return found;
@@ -103,6 +112,31 @@ strategy_text(struct arena *arena, const struct strategy *s)
 	return text.text;
 }
 
+/* The first candidate that fits, in the order of the families' memory bounds; -1: none. */
+static int
+first_fit(struct search *search)
+{
+	int priced = 0;
+
+	search_sort(search, true);
+	for (int f = 0; f < search->n_families && priced < MAX_PRICED; f++) {
+		struct family *family = &search->families[f];
+
+		family_open(search, family);
+		for (int i = family->member; i < family->member + family->n_members; i++) {
+			struct candidate *c = &search->candidates[i];
+
+			if (c->state != CANDIDATE_BOUND)
+				continue;
+			priced++;
+			candidate_price(search, c, INFINITY);
+			if (c->state == CANDIDATE_EXACT)
+				return i;
+		}
+	}
+	return -1;
+}
+
 /* Adds "WHAT: 71.3 GiB with TP 8, recompute full" when some strategy then fits. */
 static bool
 try_change(struct search *search, struct near_miss *miss, const struct job *job,
@@ -110,24 +144,20 @@ try_change(struct search *search, struct near_miss *miss, const struct job *job,
 {
 	struct job least = least_memory(job);
 	struct search *other;
+	struct strategy s;
+	int index;
 
 	if (miss->n_changes == MAX_CHANGES)
 		return true;
 	other = another(search, &least, cluster, false);
-	search_sort(other, true);
-	for (int i = 0; i < other->n_candidates && i < MAX_PRICED; i++) {
-		struct candidate *c = &other->candidates[i];
-		struct strategy s;
-
-		candidate_price(other, c, INFINITY);
-		if (c->state != CANDIDATE_EXACT)
-			continue;
-		s = candidate_strategy(other, c);
-		miss->changes[miss->n_changes++] = arena_printf(search->arena, "%s: %s with %s",
-		    what, units_gib(search->arena, c->bytes), strategy_text(search->arena, &s));
-		return true;
-	}
-	return false;
+	index = first_fit(other);
+	if (index < 0)
+		return false;
+	s = candidate_strategy(other, &other->candidates[index]);
+	miss->changes[miss->n_changes++] = arena_printf(search->arena, "%s: %s with %s", what,
+	    units_gib(search->arena, other->candidates[index].bytes),
+	    strategy_text(search->arena, &s));
+	return true;
 }
 
 static void

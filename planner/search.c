@@ -25,11 +25,12 @@
 enum { MAX_BEST = 100 };
 
 static int
-compare_by_grid(const struct candidate *x, const struct candidate *y)
+compare_by_grid(const struct family *x, const struct family *y)
 {
-	int order = memcmp(x->value, y->value, sizeof(x->value));
+	int order = memcmp(x->first.value, y->first.value, sizeof(x->first.value));
 
-	return order ? order : (x->world > y->world) - (x->world < y->world);
+	return order ? order
+		     : (x->first.world > y->first.world) - (x->first.world < y->first.world);
 }
 
 static int
@@ -41,8 +42,8 @@ compare_doubles(double x, double y)
 static int
 by_time(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
-	int order = compare_doubles(x->bound_s, y->bound_s);
+	const struct family *x = a, *y = b;
+	int order = compare_doubles(x->first.bound_s, y->first.bound_s);
 
 	return order ? order : compare_by_grid(x, y);
 }
@@ -50,8 +51,8 @@ by_time(const void *a, const void *b)
 static int
 by_bytes(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
-	int order = compare_doubles(x->bound_bytes, y->bound_bytes);
+	const struct family *x = a, *y = b;
+	int order = compare_doubles(x->first.bound_bytes, y->first.bound_bytes);
 
 	return order ? order : compare_by_grid(x, y);
 }
@@ -59,8 +60,8 @@ by_bytes(const void *a, const void *b)
 static int
 by_gpus(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
-	int order = (x->world > y->world) - (x->world < y->world);
+	const struct family *x = a, *y = b;
+	int order = (x->first.world > y->first.world) - (x->first.world < y->first.world);
 
 	return order ? order : by_time(a, b);
 }
@@ -70,9 +71,9 @@ search_sort(struct search *search, bool bytes)
 {
 	enum objective objective = bytes ? OBJECTIVE_MEMORY : search->job->objective;
 
-	if (search->n_candidates == 0)
+	if (search->n_families == 0)
 		return;
-	qsort(search->candidates, (size_t)search->n_candidates, sizeof(*search->candidates),
+	qsort(search->families, (size_t)search->n_families, sizeof(*search->families),
 	    objective == OBJECTIVE_MEMORY ? by_bytes
 	    : objective == OBJECTIVE_GPUS ? by_gpus
 					  : by_time);
@@ -162,6 +163,17 @@ check_answer(struct search *search, int answer, int expected)
 	    expected < 0 ? INFINITY : candidate_value(search, &search->candidates[expected]));
 }
 
+/* Takes an answer and all that are like it out of the choice, or puts them back. */
+static void
+take_like(struct choice_model *model, int candidate, bool taken)
+{
+	const struct candidate *candidates = model->search->candidates;
+
+	for (int i = 0; i < model->n_columns; i++)
+		if (candidate_is_like(&candidates[candidate], &candidates[model->candidates[i]]))
+			master_take(model->master, i, taken);
+}
+
 /* The master chooses the best n one after another, each without those before it. */
 static int
 confirm_best(struct choice_model *model, int n, const int best[], struct plan *plan)
@@ -175,10 +187,10 @@ confirm_best(struct choice_model *model, int n, const int best[], struct plan *p
 			return -1;
 		if (i == 0 && search->job->lp_path)
 			plan->master_lp = master_lp_text(search->arena, model->master);
-		master_take(model->master, choice_model_column(model, best[i]), true);
+		take_like(model, best[i], true);
 	}
 	for (int i = 0; i < n; i++)
-		master_take(model->master, choice_model_column(model, best[i]), false);
+		take_like(model, best[i], false);
 	return 0;
 }
 
@@ -224,11 +236,10 @@ least_open(const struct search *search, double incumbent)
 {
 	double least = incumbent;
 
-	for (int i = 0; i < search->n_candidates; i++) {
-		const struct candidate *c = &search->candidates[i];
+	for (int f = 0; f < search->n_families; f++) {
+		const struct candidate *c = &search->families[f].first;
 
-		if (c->state != CANDIDATE_BOUND && c->state != CANDIDATE_LAID_OUT)
-			continue;
+		/* An opened family's bound is below that of all its candidates. */
 		least = fmin(least, search->job->objective == OBJECTIVE_GPUS
 					? (double)search->grid.worlds[c->world]
 					: candidate_bound(search, c));
@@ -259,6 +270,9 @@ close_account(struct search *search, struct plan *plan)
 	struct search_account *account = &search->account;
 	const struct estimate *best = &plan->best[0];
 
+	for (int f = 0; f < search->n_families; f++)
+		if (search->families[f].n_members < 0)
+			account->pruned += search->families[f].legal;
 	for (int i = 0; i < search->n_candidates; i++) {
 		switch ((enum candidate_state)search->candidates[i].state) {
 		case CANDIDATE_BOUND:
@@ -310,6 +324,7 @@ choose(struct search *search, struct plan *plan)
 	int wanted = (int)(top < 1 ? 1 : top > MAX_BEST ? MAX_BEST : top);
 	struct other_value others[MAX_OTHER_VALUES];
 	int best[MAX_BEST + 1], n, n_others = 0;
+	struct candidate winner;
 
 	search_sort(search, false);
 	report_progress(search, 0.3, "evaluating");
@@ -322,7 +337,8 @@ choose(struct search *search, struct plan *plan)
 	if (plan->n_best == 0)
 		return 0;
 	report_progress(search, 0.8, "reasons");
-	n_others = search_other_values(search, &search->candidates[best[0]], others);
+	winner = search->candidates[best[0]];
+	n_others = search_other_values(search, &winner, others);
 	if (!search->account.stopped_early &&
 	    run_master(search, n, best, others, n_others, plan) != 0)
 		return -1;

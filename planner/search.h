@@ -10,19 +10,22 @@
 /* The search's account of itself: every candidate is in exactly one of these. */
 enum { SEARCH_MAX_RULES = 40 };
 struct search_account {
-	int64_t candidates;     /* points of the grid: allowed values of every axis */
-	int64_t rejected;       /* break a rule of arithmetic, model or framework */
+	int64_t candidates; /* points of the grid: allowed values of every axis */
+	int64_t rejected;   /* break a rule of arithmetic, model or framework */
 	int n_rules;
-	struct { const char *id, *gist; int64_t count; } rules[SEARCH_MAX_RULES];
-	int64_t does_not_fit;   /* their memory bound, or their best layout, is over capacity */
-	int64_t over_limit;     /* a cap of the user's is proved broken */
-	int64_t pruned;         /* bound not better than the N-th best */
-	int64_t evaluated;      /* closed form */
-	int64_t exact;          /* simulated, layout solved */
+	struct {
+		const char *id, *gist;
+		int64_t count;
+	} rules[SEARCH_MAX_RULES];
+	int64_t does_not_fit; /* their memory bound, or their best layout, is over capacity */
+	int64_t over_limit;   /* a cap of the user's is proved broken */
+	int64_t pruned;	      /* bound not better than the N-th best */
+	int64_t evaluated;    /* closed form */
+	int64_t exact;	      /* simulated, layout solved */
 	const char *solver, *solver_version, *status; /* "GLPK", "5.0", "optimal" */
-	int master_rounds;      /* times the master MILP was solved */
-	double incumbent, bound, gap; /* objective's unit; gap a fraction */
-	bool stopped_early;     /* time limit: gap then says how far */
+	int master_rounds;			      /* times the master MILP was solved */
+	double incumbent, bound, gap;		      /* objective's unit; gap a fraction */
+	bool stopped_early;			      /* time limit: gap then says how far */
 	double wall_s;
 };
 
@@ -31,10 +34,10 @@ struct why_not {
 	enum axis axis;
 	int64_t value;
 	bool feasible;
-	const char *text;      /* "TP 4: fits, 19 % slower: …" ready to print */
-	double step_s;         /* exact, when feasible */
-	double over_bytes;     /* when nothing fits: by how much */
-	const char *rule;      /* when a rule forbids all: its id */
+	const char *text;  /* "TP 4: fits, 19 % slower: …" ready to print */
+	double step_s;	   /* exact, when feasible */
+	double over_bytes; /* when nothing fits: by how much */
+	const char *rule;  /* when a rule forbids all: its id */
 };
 
 /* Nothing fits: the strategy that misses by least and what would make it fit. */
@@ -48,12 +51,12 @@ struct near_miss {
 
 struct plan {
 	int n_best;
-	struct estimate *best;   /* [n_best], best first, stages filled */
+	struct estimate *best; /* [n_best], best first, stages filled */
 	int n_why_not;
 	struct why_not *why_not;
-	struct near_miss *miss;  /* n_best == 0 */
+	struct near_miss *miss; /* n_best == 0 */
 	struct search_account account;
-	const char *master_lp;   /* text of the final master in CPLEX LP form when asked for */
+	const char *master_lp; /* text of the final master in CPLEX LP form when asked for */
 };
 
 typedef void search_progress_fn(void *context, double fraction, const char *what);

@@ -7,6 +7,10 @@
  * looks at are fixed: when it is broken then, all points below are rejected by it
  * and counted by multiplication. A rule that is not in the table below is tried
  * on every point. (A point that breaks several rules is counted for one of them.)
+ *
+ * Points that differ only in recompute and in the number of chunks a stage (one, or
+ * several) form a family with common lower bounds: no recompute bounds the time,
+ * full recompute the memory. Families are opened into candidates by the sweeps.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +20,8 @@
 
 /* In this order, after the world. */
 static const enum axis order[AXES] = {AXIS_PP, AXIS_TP, AXIS_CP, AXIS_EP, AXIS_ETP, AXIS_ZERO,
-    AXIS_MICRO_BATCH, AXIS_VPP, AXIS_DISPATCHER, AXIS_RECOMPUTE};
+    AXIS_MICRO_BATCH, AXIS_DISPATCHER, AXIS_VPP, AXIS_RECOMPUTE};
+enum { FAMILY_LEVEL = AXES - 2 }; /* all but the last two are fixed: those span the families */
 
 #define A(name) (1U << AXIS_##name)
 enum {
@@ -42,7 +47,7 @@ static const struct {
     {"DS-032", DENSE | A(EP)},
     {"DS-050", SPARSE},
     {"TT-007", A(TP) | A(ETP)},
-    {"TT-005", DENSE | A(EP)},
+    {"TT-005", DENSE | SPARSE},
     {"MEG-003", SPARSE},
     {"GRID-006", SPARSE},
     {"GRID-007", DENSE | SPARSE},
@@ -71,6 +76,13 @@ static const struct {
     {"GRID-011", A(TP) | A(ETP)},
     {"MEG-072", A(TP) | A(ETP)},
     {"MEG-074", A(ETP)},
+    {"MEG-053", A(RECOMPUTE)},
+    {"GRID-012", A(RECOMPUTE)},
+    {"GRID-013", A(DISPATCHER)},
+    {"MEG-077", A(DISPATCHER) | A(EP) | A(ETP)},
+    {"GRID-014", 0},
+    {"DS-036", A(ZERO) | A(EP)},
+    {"DS-037", A(ZERO) | A(PP)},
 };
 
 /* Rules by the level at which all they look at is fixed: 0 the world, i + 1 order[i]. */
@@ -226,17 +238,33 @@ broken_rule(const struct walk *walk, int level, const struct strategy *derived)
 	return -1;
 }
 
-static void
-keep(struct search *search, const struct candidate *candidate)
+/* Room for one more in an array that doubles. */
+static void *
+room_for(struct arena *arena, void *array, int count, int *room, size_t size)
 {
-	if (search->n_candidates == search->room) {
-		int room = search->room ? 2 * search->room : 1024;
+	int more = *room ? 2 * *room : 1024;
 
-		search->candidates = arena_grow(search->arena, search->candidates,
-		    (size_t)search->room * sizeof(*candidate), (size_t)room * sizeof(*candidate));
-		search->room = room;
-	}
+	if (count < *room)
+		return array;
+	array = arena_grow(arena, array, (size_t)*room * size, (size_t)more * size);
+	*room = more;
+	return array;
+}
+
+static void
+keep_candidate(struct search *search, const struct candidate *candidate)
+{
+	search->candidates = room_for(search->arena, search->candidates, search->n_candidates,
+	    &search->candidate_room, sizeof(*candidate));
 	search->candidates[search->n_candidates++] = *candidate;
+}
+
+static void
+keep_family(struct search *search, const struct family *family)
+{
+	search->families = room_for(search->arena, search->families, search->n_families,
+	    &search->family_room, sizeof(*family));
+	search->families[search->n_families++] = *family;
 }
 
 /* Remembers of every value the one that misses by least. */
@@ -268,28 +296,178 @@ bound_of(const struct search *search, const struct strategy *s)
 	return bound;
 }
 
+/* The candidate of a family with these two values; false when it breaks a rule. */
+static bool
+member_of(const struct search *search, const struct family *family, int vpp, int recompute,
+    struct candidate *c)
+{
+	struct strategy s;
+	struct bound bound;
+
+	*c = family->first;
+	c->value[AXIS_VPP] = (uint8_t)vpp;
+	c->value[AXIS_RECOMPUTE] = (uint8_t)recompute;
+	s = candidate_strategy(search, c);
+	if (strategy_first_violation(&s, search->model))
+		return false;
+	bound = bound_of(search, &s);
+	c->bound_s = bound.step_s;
+	c->bound_bytes = bound.memory_bytes;
+	return true;
+}
+
+static bool
+is_in_family(const struct grid *grid, const struct family *family, int vpp)
+{
+	bool several = grid->axes[AXIS_VPP].values[vpp] > 1;
+
+	return several == family->several_chunks &&
+	       vpp <
+		   grid_vpp_values(grid, grid->axes[AXIS_PP].values[family->first.value[AXIS_PP]]);
+}
+
+/* The least memory, or time, of a family when one value of recompute has it for sure; else -1. */
+static int
+extreme_recompute(const struct grid *grid, enum recompute_kind kind)
+{
+	const struct grid_axis *axis = &grid->axes[AXIS_RECOMPUTE];
+
+	for (int v = 0; v < axis->n; v++) {
+		struct recompute recompute = recompute_of_value(axis->values[v]);
+
+		if (recompute.kind == kind && recompute.layers == 0)
+			return v;
+	}
+	return -1;
+}
+
+/*
+ * Bounds of the whole family, by the values that are extreme where they are legal,
+ * else over all of them. `emptiest` is the member with the least memory bound.
+ */
 static void
-add_point(struct walk *walk, const struct strategy *derived)
+bound_family(const struct search *search, struct family *family, struct candidate *emptiest)
+{
+	const struct grid *grid = &search->grid;
+	int fast = extreme_recompute(grid, RECOMPUTE_NONE);
+	int empty = extreme_recompute(grid, RECOMPUTE_FULL);
+	struct candidate c;
+
+	family->first.bound_s = family->first.bound_bytes = INFINITY;
+	for (int pass = 0; pass < 2; pass++) {
+		for (int r = 0; r < grid->axes[AXIS_RECOMPUTE].n; r++) {
+			if (pass == 0 && r != fast && r != empty)
+				continue;
+			if (!member_of(search, family, family->first.value[AXIS_VPP], r, &c))
+				continue;
+			family->first.bound_s = fmin(family->first.bound_s, c.bound_s);
+			if (c.bound_bytes < family->first.bound_bytes) {
+				family->first.bound_bytes = c.bound_bytes;
+				*emptiest = c;
+			}
+			fast = r == fast ? -2 : fast;
+			empty = r == empty ? -2 : empty;
+		}
+		if (fast == -2 && empty == -2)
+			return;
+	}
+}
+
+static void
+add_family(struct search *search, struct family *family)
+{
+	struct candidate emptiest = family->first;
+
+	bound_family(search, family, &emptiest);
+	if (search->keep_unfit) {
+		keep_family(search, family);
+	} else if (family->first.bound_bytes > search->capacity_bytes) {
+		search->account.does_not_fit += family->legal;
+		note_unfit(search, &emptiest);
+	} else if (family->first.bound_bytes > search->cap_bytes ||
+		   family->first.bound_s > search->cap_step_s) {
+		search->account.over_limit += family->legal;
+	} else {
+		keep_family(search, family);
+	}
+}
+
+void
+family_open(struct search *search, struct family *family)
+{
+	const struct grid *grid = &search->grid;
+
+	if (family->n_members >= 0)
+		return;
+	family->member = search->n_candidates;
+	family->n_members = 0;
+	for (int v = 0; v < grid->axes[AXIS_VPP].n; v++) {
+		for (int r = 0; is_in_family(grid, family, v) && r < grid->axes[AXIS_RECOMPUTE].n;
+		     r++) {
+			struct candidate c;
+
+			if (!member_of(search, family, v, r, &c))
+				continue;
+			if (search->keep_unfit) {
+				c.state = CANDIDATE_BOUND;
+			} else if (c.bound_bytes > search->capacity_bytes) {
+				c.state = CANDIDATE_UNFIT;
+				c.bytes = c.bound_bytes;
+			} else if (c.bound_bytes > search->cap_bytes ||
+				   c.bound_s > search->cap_step_s) {
+				c.state = CANDIDATE_OVER_LIMIT;
+			}
+			keep_candidate(search, &c);
+			family->n_members++;
+		}
+	}
+}
+
+/* Points of the two last axes: the legal ones make up to two families. */
+static void
+add_families(struct walk *walk)
 {
 	struct search *search = walk->search;
-	struct candidate c = {.world = (uint8_t)walk->world};
-	struct bound bound = bound_of(search, derived);
+	const struct grid_axis *recompute = &search->grid.axes[AXIS_RECOMPUTE];
+	struct family families[2] = {{.n_members = -1}, {.n_members = -1, .several_chunks = true}};
 
-	for (int a = 0; a < AXES; a++) {
-		c.value[a] = (uint8_t)walk->value[a];
-		search->legal[a][walk->value[a]]++;
+	for (int v = 0; v < values_at(walk, FAMILY_LEVEL); v++) {
+		struct family *family = &families[search->grid.axes[AXIS_VPP].values[v] > 1];
+		struct strategy derived;
+		int r;
+
+		walk->value[AXIS_VPP] = v;
+		walk->now.vpp = search->grid.axes[AXIS_VPP].values[v];
+		derived = walk->now;
+		strategy_derive(&derived, search->model, walk->now.world);
+		r = broken_rule(walk, FAMILY_LEVEL + 1, &derived);
+		for (int i = 0; i < recompute->n; i++) {
+			int broken = r;
+
+			derived.recompute = recompute_of_value(recompute->values[i]);
+			if (broken < 0)
+				broken = broken_rule(walk, AXES, &derived);
+			if (broken >= 0) {
+				search->broken[broken]++;
+				search->account.rejected++;
+				continue;
+			}
+			for (int a = 0; family->legal == 0 && a < AXES; a++)
+				family->first.value[a] = (uint8_t)walk->value[a];
+			family->legal++;
+			search->legal[AXIS_VPP][v]++;
+			search->legal[AXIS_RECOMPUTE][i]++;
+		}
 	}
-	c.bound_s = bound.step_s;
-	c.bound_bytes = bound.memory_bytes;
-	if (search->keep_unfit) {
-		keep(search, &c);
-	} else if (bound.memory_bytes > search->capacity_bytes) {
-		search->account.does_not_fit++;
-		note_unfit(search, &c);
-	} else if (bound.memory_bytes > search->cap_bytes || bound.step_s > search->cap_step_s) {
-		search->account.over_limit++;
-	} else {
-		keep(search, &c);
+	walk->now.vpp = 0;
+	for (int f = 0; f < 2; f++) {
+		if (families[f].legal == 0)
+			continue;
+		for (int a = 0; a < AXES; a++)
+			if (a != AXIS_VPP && a != AXIS_RECOMPUTE)
+				search->legal[a][walk->value[a]] += families[f].legal;
+		families[f].first.world = (uint8_t)walk->world;
+		add_family(search, &families[f]);
 	}
 }
 
@@ -308,8 +486,8 @@ walk_level(struct walk *walk, int level)
 		walk->search->account.rejected += points;
 		return;
 	}
-	if (level == AXES) {
-		add_point(walk, &derived);
+	if (level == FAMILY_LEVEL) {
+		add_families(walk);
 		return;
 	}
 	for (int i = 0; i < values_at(walk, level); i++) {

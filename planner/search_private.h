@@ -44,6 +44,14 @@ struct candidate {
 	uint8_t state;
 };
 
+/* Legal points that differ only in recompute and, when there are several, in chunks a stage. */
+struct family {
+	struct candidate first; /* one of them, with the least bounds of all */
+	int64_t legal;		/* how many there are */
+	bool several_chunks;	/* VPP over 1 */
+	int member, n_members;	/* of search->candidates; n_members -1: not opened */
+};
+
 struct search {
 	struct arena *arena, *scratch;
 	struct diags *diags;
@@ -52,15 +60,17 @@ struct search {
 	const struct job *job;
 	const struct evaluator *evaluator;
 	struct grid grid;
-	double capacity_bytes; /* of a GPU */
-	double cap_bytes;      /* the lower of that and the user's */
-	double cap_step_s;     /* the user's, or INFINITY */
-	struct candidate *candidates;
-	int n_candidates, room;
+	double capacity_bytes;	 /* of a GPU */
+	double cap_bytes;	 /* the lower of that and the user's */
+	double cap_step_s;	 /* the user's, or INFINITY */
+	struct family *families; /* in the order of the sweep */
+	int n_families, family_room;
+	struct candidate *candidates; /* of opened families; moves when one is opened */
+	int n_candidates, candidate_room;
 	/* Of each value the candidate whose memory bound is nearest to fitting among those that do
 	 * not. */
 	struct candidate nearest[AXES][GRID_MAX_VALUES];
-	bool keep_unfit; /* all legal candidates are kept, whatever their bounds */
+	bool keep_unfit; /* all families are kept, whatever their bounds */
 	struct search_account account;
 	int64_t broken[GRID_MAX_RULES];	      /* candidates by the rule that they break */
 	int64_t legal[AXES][GRID_MAX_VALUES]; /* candidates that break none, by value */
@@ -72,11 +82,15 @@ struct search {
 
 double search_clock_s(void);
 
-/* Every legal point with its bounds; counts the rest by rule. */
+/* Every family of legal points with its bounds; counts the rest by rule. */
 void grid_enumerate(struct search *search);
+/* Makes candidates of a family's points. */
+void family_open(struct search *search, struct family *family);
 
 struct strategy candidate_strategy(const struct search *search, const struct candidate *candidate);
-/* What is minimised; `exact` or the lower bound of it. */
+/* Whether two are one answer to a reader: all but VPP and dispatcher the same. */
+bool candidate_is_like(const struct candidate *a, const struct candidate *b);
+/* What is minimised, exact, and its lower bound. */
 double candidate_value(const struct search *search, const struct candidate *candidate);
 double candidate_bound(const struct search *search, const struct candidate *candidate);
 /* Layout, sharper bound, and when that is below `limit` the exact numbers. */
@@ -93,7 +107,10 @@ struct filter {
 	enum axis axis;
 	int value;
 };
-/* The best n exact candidates, best first; how many there are. All others are proved no better. */
+/*
+ * The best n exact candidates, no two alike, best first; how many there are. All
+ * others are proved no better, or like one of them.
+ */
 int search_sweep(struct search *search, struct filter filter, int n, int best[]);
 
 /* What a search works on. The arenas and the diagnostics are set; job and cluster are given. */

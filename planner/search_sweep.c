@@ -32,6 +32,18 @@ passes(const struct candidate *c, struct filter filter)
 	return filter.axis == AXES || c->value[filter.axis] == filter.value;
 }
 
+/* Whether some candidate of the family may pass. */
+static bool
+family_passes(const struct search *search, const struct family *family, struct filter filter)
+{
+	if (filter.axis == AXIS_RECOMPUTE)
+		return true;
+	if (filter.axis == AXIS_VPP)
+		return (search->grid.axes[AXIS_VPP].values[filter.value] > 1) ==
+		       family->several_chunks;
+	return passes(&family->first, filter);
+}
+
 /* Fewer GPUs first where that is asked for, then the value, memory, and the order of the grid. */
 static int
 compare_exact(const struct search *search, int a, int b)
@@ -48,23 +60,38 @@ compare_exact(const struct search *search, int a, int b)
 	return a < b ? -1 : a > b;
 }
 
-/* Puts an exact candidate in its place among the best n. */
+/* Answers that differ only in VPP or dispatcher are one answer, the better of them. */
+bool
+candidate_is_like(const struct candidate *a, const struct candidate *b)
+{
+	for (int axis = 0; axis < AXES; axis++)
+		if (axis != AXIS_VPP && axis != AXIS_DISPATCHER && a->value[axis] != b->value[axis])
+			return false;
+	return a->world == b->world;
+}
+
+/* Puts an exact candidate in its place among the best n, in place of a worse one like it. */
 static void
 insert(const struct search *search, int index, int n, int best[], int *found)
 {
-	int at;
+	int at = *found, gap = *found;
 
-	for (int i = 0; i < *found; i++)
-		if (best[i] == index)
+	for (int i = 0; i < *found; i++) {
+		if (!candidate_is_like(&search->candidates[index], &search->candidates[best[i]]))
+			continue;
+		if (compare_exact(search, index, best[i]) >= 0)
 			return;
-	at = *found;
+		gap = i;
+	}
 	while (at > 0 && compare_exact(search, index, best[at - 1]) < 0)
 		at--;
 	if (at == n)
 		return;
-	if (*found < n)
+	if (gap == *found && *found < n)
 		(*found)++;
-	memmove(best + at + 1, best + at, (size_t)(*found - at - 1) * sizeof(*best));
+	else if (gap == *found)
+		gap = n - 1;
+	memmove(best + at + 1, best + at, (size_t)(gap - at) * sizeof(*best));
 	best[at] = index;
 }
 
@@ -126,21 +153,43 @@ first_incumbents(struct search *search, struct filter filter, int n, int best[],
 	struct look looks[FIRST_LOOK];
 	int n_looks = 0;
 
-	for (int i = 0; i < search->n_candidates && n_looks < FIRST_LOOK; i++) {
-		const struct candidate *c = &search->candidates[i];
-		struct estimate estimate;
-		struct strategy s;
+	for (int f = 0; f < search->n_families && n_looks < FIRST_LOOK; f++) {
+		struct family *family = &search->families[f];
 
-		if (!passes(c, filter) || c->state != CANDIDATE_BOUND)
+		if (!family_passes(search, family, filter))
 			continue;
-		s = candidate_strategy(search, c);
-		evaluate(search->evaluator, &s, NULL, NULL, &estimate);
-		looks[n_looks++] = (struct look){
-		    estimate.worst_bytes > search->cap_bytes ? INFINITY : estimate.step_s, i};
+		family_open(search, family);
+		for (int i = 0; i < family->n_members && n_looks < FIRST_LOOK; i++) {
+			const struct candidate *c = &search->candidates[family->member + i];
+			struct estimate estimate;
+			struct strategy s;
+
+			if (!passes(c, filter) || c->state != CANDIDATE_BOUND)
+				continue;
+			s = candidate_strategy(search, c);
+			evaluate(search->evaluator, &s, NULL, NULL, &estimate);
+			looks[n_looks++] = (struct look){
+			    estimate.worst_bytes > search->cap_bytes ? INFINITY : estimate.step_s,
+			    family->member + i};
+		}
 	}
 	qsort(looks, (size_t)n_looks, sizeof(*looks), compare_looks);
 	for (int i = 0; i < n_looks && i < FIRST_EXACT + n; i++)
 		look_at(search, looks[i].index, n, best, found);
+}
+
+static void
+sweep_family(struct search *search, struct family *family, struct filter filter, int n, int best[],
+    int *found)
+{
+	family_open(search, family);
+	for (int i = family->member; i < family->member + family->n_members; i++) {
+		const struct candidate *c = &search->candidates[i];
+
+		if (passes(c, filter) &&
+		    candidate_bound(search, c) < limit_for(search, c, n, best, *found))
+			look_at(search, i, n, best, found);
+	}
 }
 
 int
@@ -149,16 +198,17 @@ search_sweep(struct search *search, struct filter filter, int n, int best[])
 	int found = 0;
 
 	first_incumbents(search, filter, n, best, &found);
-	for (int i = 0; i < search->n_candidates; i++) {
-		const struct candidate *c = &search->candidates[i];
+	for (int f = 0; f < search->n_families; f++) {
+		struct family *family = &search->families[f];
 
-		if (!passes(c, filter))
+		if (!family_passes(search, family, filter))
 			continue;
-		if (candidate_bound(search, c) >= limit_for(search, c, n, best, found))
+		if (candidate_bound(search, &family->first) >=
+		    limit_for(search, &family->first, n, best, found))
 			break;
-		if (i % CLOCK_EVERY == 0 && out_of_time(search))
+		if (f % CLOCK_EVERY == 0 && out_of_time(search))
 			break;
-		look_at(search, i, n, best, &found);
+		sweep_family(search, family, filter, n, best, &found);
 	}
 	return found;
 }
