@@ -68,7 +68,7 @@ count_runner() { # NAME STATUS
 	if [ "$bad" = 0 ] && { [ "$2" != 0 ] || [ "$ok" = 0 ]; }; then
 		bad=1
 	fi
-	[ "$bad" = 0 ] || cat "$log"
+	[ "$bad" = 0 ] || grep -v '^[0-9][0-9]* passed, [0-9][0-9]* failed$' "$log"
 	count "$1" "$ok" "$bad"
 }
 
