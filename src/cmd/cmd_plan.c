@@ -112,9 +112,16 @@ static enum status
 write_lp(struct request *request, const struct plan *plan)
 {
 	const char *path = request->job.lp_path;
+	struct loc option = {"--lp", 0, 0};
 
-	if (!path || !plan->master_lp)
+	if (!path)
 		return STATUS_YES;
+	if (!plan->master_lp) {
+		diag_add(request->diags, option, NULL, SEVERITY_WARNING,
+		    "'%s' is not written: no strategy is left for an integer programme to choose",
+		    path);
+		return STATUS_YES;
+	}
 	if (output_write_file(request->diags, path, plan->master_lp, strlen(plan->master_lp)) != 0)
 		return STATUS_ENVIRONMENT;
 	return STATUS_YES;
@@ -138,13 +145,14 @@ cmd_plan(struct request *request)
 	if (!plan)
 		return STATUS_NO;
 	status = check(request, plan);
-	if (status == STATUS_YES)
-		status = write_lp(request, plan);
 	if (status != STATUS_YES)
 		return status;
+	status = write_lp(request, plan);
 	if (request->common.format == FORMAT_JSON)
 		json_plan(request, plan);
 	else
 		text_plan(request, plan);
+	if (status != STATUS_YES)
+		return status;
 	return plan->n_best > 0 ? STATUS_YES : STATUS_NO;
 }

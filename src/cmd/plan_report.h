@@ -7,5 +7,7 @@
 
 void json_plan(struct request *request, const struct plan *plan);
 void text_plan(struct request *request, const struct plan *plan);
+/* text_best.c: the best N in one table. */
+void text_best(struct request *request, const struct plan *plan);
 
 #endif

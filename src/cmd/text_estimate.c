@@ -215,6 +215,9 @@ text_estimate(struct request *request, const struct estimate *estimate)
 	str_addc(&request->out, '\n');
 	text_time(request, estimate);
 	text_traffic(request, estimate);
+	if (estimate->n_stages > 1)
+		text_line(request, "layout", "%s",
+		    layout_text(request->arena, &estimate->layout, request->model));
 	if (request->common.verbose)
 		text_origins(request, &estimate->strategy);
 }

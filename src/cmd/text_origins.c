@@ -4,62 +4,89 @@
 #include "base/units.h"
 #include "cmd/text_estimate.h"
 
+struct settings {
+	struct table *table;
+	struct arena *arena;
+	const struct strategy *given; /* as read: what was not given is not there yet */
+	bool searched;		      /* axes are the search's answer */
+};
+
 static void
-add_setting(struct table *table, const char *name, const char *value, bool is_default)
+add_row(struct settings *settings, const char *name, const char *value, const char *origin)
 {
-	table_row(table);
-	table_cell(table, name);
-	table_cell(table, value);
-	table_cell(table, is_default ? "default" : "given");
+	table_row(settings->table);
+	table_cell(settings->table, name);
+	table_cell(settings->table, value);
+	table_cell(settings->table, origin);
 }
 
-/* Settings that are derived when they are not given: `given` still says so. */
 static void
-add_derived(struct table *table, struct arena *arena, const struct strategy *given,
-    const struct strategy *s)
+add_setting(struct settings *settings, const char *name, const char *value, bool is_default)
 {
-	add_setting(table, "etp", units_grouped(arena, s->etp), given->etp == 0);
-	add_setting(
-	    table, "micro batch", units_grouped(arena, s->micro_batch), given->micro_batch == 0);
-	add_setting(
-	    table, "sequence length", units_grouped(arena, s->seq_len), given->seq_len == 0);
-	add_setting(table, "zero", arena_printf(arena, "%d", s->zero), given->zero < 0);
-	add_setting(table, "schedule", schedule_names[s->schedule], given->schedule < 0);
-	add_setting(
-	    table, "rank order", s->order ? s->order : "the framework's", given->order == NULL);
-	add_setting(table, "layout", s->layout ? s->layout : "even", given->layout == NULL);
+	add_row(settings, name, value, is_default ? "default" : "given");
 }
 
-/* Settings whose default is a value like any other. */
+/* A setting that plan chooses and estimate is told. */
 static void
-add_plain(struct table *table, struct arena *arena, const struct strategy *s)
+add_axis(struct settings *settings, const char *name, const char *value, bool is_default)
 {
+	if (settings->searched)
+		add_row(settings, name, value, "found");
+	else
+		add_setting(settings, name, value, is_default);
+}
+
+static void
+add_axes(struct settings *settings, const struct strategy *s)
+{
+	const struct strategy *given = settings->given;
+	struct arena *arena = settings->arena;
+	const char *layout = settings->searched ? "as above" : given->layout;
+
+	add_axis(settings, "etp", units_grouped(arena, s->etp), given->etp == 0);
+	add_axis(
+	    settings, "micro batch", units_grouped(arena, s->micro_batch), given->micro_batch == 0);
+	add_axis(settings, "zero", arena_printf(arena, "%d", s->zero), given->zero < 0);
+	add_axis(settings, "recompute", recompute_text(arena, s->recompute),
+	    given->recompute.kind == RECOMPUTE_NONE);
+	add_axis(settings, "dispatcher", dispatcher_names[s->dispatcher],
+	    given->dispatcher == DISPATCH_ALLTOALL);
+	add_axis(settings, "schedule", schedule_names[s->schedule], given->schedule < 0);
+	add_axis(settings, "layout", layout ? layout : "even", layout == NULL);
+}
+
+static void
+add_kept(struct settings *settings, const struct strategy *s)
+{
+	const struct strategy *given = settings->given;
+	struct arena *arena = settings->arena;
 	struct strategy plain;
 
 	strategy_init(&plain);
 	add_setting(
-	    table, "framework", framework_names[s->framework], s->framework == plain.framework);
+	    settings, "sequence length", units_grouped(arena, s->seq_len), given->seq_len == 0);
 	add_setting(
-	    table, "precision", precision_names[s->precision], s->precision == plain.precision);
-	add_setting(table, "main gradients", float_type_names[s->grad_type],
+	    settings, "framework", framework_names[s->framework], s->framework == plain.framework);
+	add_setting(
+	    settings, "rank order", s->order ? s->order : "the framework's", given->order == NULL);
+	add_setting(
+	    settings, "precision", precision_names[s->precision], s->precision == plain.precision);
+	add_setting(settings, "main gradients", float_type_names[s->grad_type],
 	    s->grad_type == plain.grad_type);
-	add_setting(table, "optimizer",
+	add_setting(settings, "optimizer",
 	    arena_printf(arena, "adam:%s", float_type_names[s->moment_type]),
 	    s->moment_type == plain.moment_type);
-	add_setting(table, "recompute", recompute_text(arena, s->recompute),
-	    s->recompute.kind == plain.recompute.kind);
-	add_setting(table, "dispatcher", dispatcher_names[s->dispatcher],
-	    s->dispatcher == plain.dispatcher);
-	add_setting(table, "capacity",
+	add_setting(settings, "capacity",
 	    s->capacity > 0 ? arena_printf(arena, "%g", s->capacity) : "dropless",
 	    s->capacity == plain.capacity);
-	add_setting(table, "offload", offload_text(arena, s), s->offload == plain.offload);
-	add_setting(table, "loss", loss_names[s->loss], s->loss == plain.loss);
-	add_setting(table, "CUDA graphs", s->cuda_graphs ? "on" : "off",
+	add_setting(settings, "offload", offload_text(arena, s), s->offload == plain.offload);
+	add_setting(settings, "loss", loss_names[s->loss], s->loss == plain.loss);
+	add_setting(settings, "CUDA graphs", s->cuda_graphs ? "on" : "off",
 	    s->cuda_graphs == plain.cuda_graphs);
-	add_setting(table, "overlap", overlap_text(arena, s->overlap), s->overlap == plain.overlap);
 	add_setting(
-	    table, "sequence parallel", s->sequence_parallel ? "on (TP > 1)" : "off (TP 1)", true);
+	    settings, "overlap", overlap_text(arena, s->overlap), s->overlap == plain.overlap);
+	add_setting(settings, "sequence parallel",
+	    s->sequence_parallel ? "on (TP > 1)" : "off (TP 1)", true);
 }
 
 static void
@@ -109,13 +136,16 @@ add_levels(struct table *table, struct arena *arena, const struct cluster *clust
 void
 text_origins(struct request *request, const struct strategy *strategy)
 {
-	struct table *settings = table_new(request->arena, 3);
+	struct settings settings = {.table = table_new(request->arena, 3),
+	    .arena = request->arena,
+	    .given = &request->given.base,
+	    .searched = request->command->run == cmd_plan};
 	struct table *numbers = table_new(request->arena, 4);
 
 	str_add(&request->out, "\nsettings\n");
-	add_derived(settings, request->arena, &request->given.base, strategy);
-	add_plain(settings, request->arena, strategy);
-	table_print(settings, &request->out, 2);
+	add_axes(&settings, strategy);
+	add_kept(&settings, strategy);
+	table_print(settings.table, &request->out, 2);
 	str_add(&request->out, "\nnumbers of the machine\n");
 	add_gpu(numbers, request->arena, &request->cluster->gpu);
 	add_levels(numbers, request->arena, request->cluster);

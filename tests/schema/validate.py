@@ -4,6 +4,7 @@
 outputs  documents of commands that succeed, say no, and fail are validated, and their sums checked
 inputs   files in inputs/good-KIND-*.json must please both the schema and the program, files in
          inputs/bad-KIND-*.json neither: a schema that is looser or stricter than the reader fails here
+next     the command line that ends a plan's report, run, gives the plan's numbers
 keys     every option of a `job:` and a `strategy:` section is a key of the schema, and every key of
          the schema an option
 """
@@ -12,6 +13,7 @@ import json
 import math
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -30,10 +32,12 @@ OUTPUTS = [
     (["model", "tests/golden/inputs/hybrid.json"], 0, True),
     (["model", "tests/golden/inputs/uncounted.json"], 1, False),
     (["model", "no-such-model"], 2, False),
-    (["estimate", *H100_16, "--pp", "2", "--ep", "8", "--global-batch", "64"], 0, True),
+    (["estimate", *H100_16, "--tp", "2", "--pp", "2", "--ep", "4", "--global-batch", "64",
+      "--recompute", "full"], 0, True),
     (["estimate", *H100_16, "--tp", "2", "--pp", "2", "--vpp", "2", "--ep", "4", "--global-batch", "64",
       "--recompute", "selective:moe_act+layernorm", "--capacity", "1.5", "--precision", "fp8",
-      "--optimizer", "adam:bf16", "--offload", "optimizer:0.5", "--overlap", "dp,ep"], 0, True),
+      "--optimizer", "adam:bf16", "--grad-type", "bf16", "--overlap", "dp,ep"], 0, True),
+    (["estimate", *H100_16, "--global-batch", "64", "--offload", "optimizer:0.5"], 1, False),
     (["estimate", *H100_16, "--global-batch", "64"], 1, True),
     (["estimate", *H100_16, "--tp", "3", "--global-batch", "64"], 1, False),
     (["estimate", *H100_16], 2, False),
@@ -47,7 +51,18 @@ OUTPUTS = [
     (["plan", *H100_16, "--global-batch", "64", "--top", "1", "--objective", "memory"], 0, True),
     (["plan", "mixtral-8x22b", "dgx-a100", "--seq-len", "8192", "--global-batch", "64"], 1, True),
     (["plan", "tests/golden/inputs/hybrid.json", "dgx-h100", "--global-batch", "8"], 1, False),
-    (["plan", *H100_16, "--global-batch", "64", "--verbose"], 0, True),
+    (["plan", *H100_16, "--global-batch", "64", "--verbose", "--measured-step", "3s"], 0, True),
+]
+
+# Plans whose last line, the command that looks closer at the winner, must give the same numbers.
+NEXT = [
+    ["plan", *H100_16, "--global-batch", "64"],
+    ["plan", "deepseek-v2-lite", "dgx-h100", "--seq-len", "4096", "--global-batch", "256"],
+    ["plan", "deepseek-v3", "dgx-h100x256", "--seq-len", "4096", "--global-batch", "15360", "--pin",
+     "pp=16,ep=64,micro_batch=1"],
+    ["plan", "qwen3-30b-a3b", "gb200-nvl72", "--seq-len", "8192", "--global-batch", "144", "--precision", "mxfp8"],
+    ["plan", "llama3.1-70b", "node:4 gpu:8 H100-SXM5-80GB", "--seq-len", "8192", "--global-batch", "128"],
+    ["plan", *H100_16, "--global-batch", "32", "--objective", "gpus"],
 ]
 
 passed = 0
@@ -198,6 +213,27 @@ def test_outputs(schemas):
         report("document: " + " ".join(arguments), problems)
 
 
+def test_next(_schemas):
+    """What plan found is what estimate says of it."""
+    for arguments in NEXT:
+        name = "next: " + " ".join(arguments)
+        plan = json.loads(run([*arguments, "--format", "json"]).stdout)["best"]
+        lines = [line for line in run(arguments).stdout.splitlines() if line.startswith("next ")]
+        if plan is None or len(lines) != 1:
+            report(name, ["no plan, or not one line that says what is next"])
+            continue
+        result = run([*shlex.split(lines[0])[2:], "--format", "json"])
+        try:
+            estimate = json.loads(result.stdout)
+        except ValueError as error:
+            report(name, [str(error), result.stderr[:300]])
+            continue
+        problems = ["%s: %r, planned %r" % (key, estimate.get(key), plan[key])
+                    for key in ("verdict", "skewed_verdict", "strategy", "layout", "memory", "time", "traffic")
+                    if estimate.get(key) != plan[key]]
+        report(name, problems)
+
+
 # How a file of each kind is handed to the program.
 READERS = {
     "model": lambda path: ["model", path],
@@ -262,6 +298,7 @@ def main():
         except jsonschema.SchemaError as error:
             report("schema: " + name, [error.message])
     test_outputs(schemas)
+    test_next(schemas)
     test_inputs(schemas)
     test_keys(schemas)
     print("%d passed, %d failed" % (passed, failed))
