@@ -14,7 +14,7 @@
 #include "check/rules_tables.h"
 
 const struct rule *const rule_tables[] = {rules_megatron, rules_megatron_moe,
-    rules_megatron_old, rules_deepspeed, rules_torchtitan, rules_libraries, rules_launch,
+    rules_megatron_old, rules_deepspeed, rules_torchtitan, rules_libraries, rules_grid, rules_launch,
     rules_arithmetic, rules_memory, rules_health, NULL};
 
 static const struct expr_function *const functions[] = {expr_functions, rule_functions, placement_functions, NULL};
@@ -319,6 +319,42 @@ render_hint(struct sink *sink, const char *hint, const char *problem)
 }
 
 /* --- deciding ------------------------------------------------------------------------------- */
+
+/* Everything in braces can be read: asked by a test of every row. */
+static int
+check_template(const char *text, struct arena *arena, struct diags *diags)
+{
+	const char *close;
+	int result = 0;
+
+	while (text && (text = strchr(text, '{')) != NULL) {
+		const char *start;
+
+		if (!(close = strchr(text, '}')))
+			return diag_error(
+			    diags, (struct loc){NULL, 0, 0}, "'%s': a brace is not closed", text);
+		start = text + 1 + label_length(text + 1, close);
+		start += *start == ':';
+		if (!parse(arena, diags, start, (size_t)(close - start)))
+			result = -1;
+		text = close;
+	}
+	return result;
+}
+
+int
+rule_check_templates(const struct rule *rule, struct arena *arena, struct diags *diags)
+{
+	struct compiled c;
+	int result = check_template(rule->message, arena, diags) |
+		     check_template(rule->hint, arena, diags);
+
+	if (rule_compile(rule, &c, arena, diags) != 0)
+		return -1;
+	for (int i = 0; i < c.n_pieces; i++)
+		result |= check_template(c.pieces[i].text, arena, diags);
+	return result;
+}
 
 struct run {
 	struct facts *facts;

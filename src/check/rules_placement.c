@@ -309,7 +309,43 @@ call_fit_state(const struct expr_scope *scope, const struct value *arguments, si
 	return value_number((values[(n - 1) / 2] + values[n / 2]) / 2);
 }
 
+/* gains(list, base): every item over the base, less one. */
+static struct value
+call_gains(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct value *list = &arguments[0];
+	struct value *items;
+
+	(void)count;
+	if (list->kind != VALUE_LIST || !value_is_numeric(&arguments[1]))
+		return value_undecided;
+	items = arena_array(scope->arena, list->count, sizeof(*items));
+	for (size_t i = 0; i < list->count; i++) {
+		items[i] = value_number(
+		    value_as_number(&list->items[i]) / value_as_number(&arguments[1]) - 1);
+		if (items[i].kind != VALUE_NUMBER)
+			return value_undecided;
+	}
+	return value_list(items, list->count);
+}
+
+/* sum_of(list): of decimals too. */
+static struct value
+call_sum_of(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	double sum = 0;
+
+	(void)scope, (void)count;
+	if (arguments[0].kind != VALUE_LIST)
+		return value_undecided;
+	for (size_t i = 0; i < arguments[0].count; i++)
+		sum += value_as_number(&arguments[0].items[i]);
+	return value_number(sum);
+}
+
 const struct expr_function placement_functions[] = {
+    {"gains", 2, 2, false, call_gains},
+    {"sum_of", 1, 1, false, call_sum_of},
     {"placement_copies", 1, 1, false, call_copies},
     {"placement_twins", 2, 2, false, call_twins},
     {"placement_loads", 3, 3, false, call_loads},

@@ -20,6 +20,8 @@ struct compiled {
 /* -1 after adding errors: a mistake in the table. */
 int rule_compile(
     const struct rule *rule, struct compiled *compiled, struct arena *arena, struct diags *diags);
+/* -1 after adding errors: something in braces of a message or hint cannot be read. */
+int rule_check_templates(const struct rule *rule, struct arena *arena, struct diags *diags);
 bool rule_applies(const struct rule *rule, unsigned framework, const char *version);
 /* The grid rule of this id, or NULL. */
 const struct grid_rule *rule_grid(const char *id);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What has no meaning, or what the framework cannot be told, whatever its files look like? */
+#include "check/rules_tables.h"
+
+#define ALL (ON_MEGATRON | ON_DEEPSPEED | ON_TORCHTITAN)
+
+/* clang-format off */
+const struct rule rules_grid[] = {
+	{
+		.id = "GRID-002", .frameworks = ALL, .severity = SEVERITY_ERROR, .grid = "1",
+		.message = "an option belongs to another framework than {framework}",
+		.hint = "leave it out, or give the framework that has it",
+		.source = "the frameworks' argument lists",
+	},
+	{
+		.id = "GRID-003", .frameworks = ALL, .severity = SEVERITY_ERROR, .grid = "1",
+		.message = "PP {pp} x VPP {vpp} is more than this program handles",
+		.hint = "at most 256 stages",
+		.source = "limits of this program",
+	},
+	{
+		.id = "GRID-004", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR, .grid = "1",
+		.message = "CP {cp}: DeepSpeed has no context-parallel axis",
+		.hint = "use its sequence parallelism (Ulysses) instead",
+		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/runtime/pipe/topology.py",
+	},
+	{
+		.id = "GRID-006", .frameworks = ON_DEEPSPEED | ON_TORCHTITAN,
+		.severity = SEVERITY_ERROR, .grid = "set(world)",
+		.message = "ETP {etp} x EP {ep} x PP {pp} and expert DP {edp} must make WORLD_SIZE {world}",
+		.hint = "leave --edp out: it follows",
+		.source = "both identities of the grid",
+	},
+	{
+		.id = "GRID-007", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR, .grid = "1",
+		.message = "the rank order must name every axis over 1 (tp {tp}, cp {cp}, ep {ep}, pp {pp})",
+		.hint = "the usual order is tp-cp-ep-dp-pp",
+		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/core/parallel_state.py RankGenerator",
+	},
+	{
+		.id = "GRID-008", .frameworks = ALL, .severity = SEVERITY_ERROR, .grid = "set(layers)",
+		.message = "PP {pp} x VPP {vpp} chunks leave some of {layers} layers' stages empty",
+		.hint = "only the first and the last chunk may be without a layer",
+		.source = "layouts that frameworks build",
+	},
+	{
+		.id = "GRID-009", .frameworks = ALL, .severity = SEVERITY_ERROR, .grid = "1",
+		.message = "the pipeline schedule and VPP {vpp} do not go together",
+		.hint = "interleaved needs VPP over 1, 1f1b VPP 1",
+		.source = "schedules of the frameworks",
+	},
+	{
+		.id = "GRID-011", .frameworks = ALL, .severity = SEVERITY_ERROR, .grid = "has_model",
+		.message = "ETP {etp} of a model without experts",
+		.hint = "leave it out",
+		.source = "there is nothing to split",
+	},
+	{
+		.id = "GRID-012", .frameworks = ON_DEEPSPEED | ON_TORCHTITAN,
+		.severity = SEVERITY_ERROR, .grid = "1",
+		.message = "modules to recompute can be named in Megatron-LM only, not in {framework}",
+		.hint = "use none, selective or full",
+		.source = "the frameworks' options",
+	},
+	{
+		.id = "GRID-013", .frameworks = ON_DEEPSPEED | ON_TORCHTITAN,
+		.severity = SEVERITY_ERROR, .grid = "1",
+		.message = "{framework} does not have this dispatcher",
+		.hint = "use alltoall",
+		.source = "the frameworks' options",
+	},
+	{
+		.id = "GRID-014", .frameworks = ALL, .severity = SEVERITY_ERROR,
+		.grid = "has_model or framework == 'torchtitan'",
+		.message = "a capacity factor needs experts, and a framework that drops tokens",
+		.hint = "leave it out",
+		.source = "torchtitan's dispatchers drop nothing",
+	},
+	{
+		.id = "GRID-015", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.grid = "set(dp_shard)",
+		.message = "sharding stage with dp_shard {dp_shard} x CP {cp}: torchtitan shards parameters",
+		.hint = "use stage 3, or 2 to keep gathered parameters until the backward pass",
+		.source = "pytorch/torchtitan release/0.3 torchtitan/distributed/",
+	},
+	{.id = NULL},
+};
+/* clang-format on */
