@@ -25,19 +25,6 @@ struct choice {
 	struct layout layout;
 };
 
-static int
-largest_chunk(const struct layout *layout)
-{
-	int most = 0;
-
-	for (int c = 0; c < layout->pp * layout->vpp; c++) {
-		int held = layout->first[c + 1] - layout->first[c];
-
-		most = held > most ? held : most;
-	}
-	return most;
-}
-
 static struct choice
 choice_of(
     struct arena *scratch, const struct stage_costs *costs, const struct model *model, bool exact)
@@ -83,22 +70,35 @@ least_choice(
 	return found;
 }
 
-/*
- * The best over the recompute counts that are allowed. More than the largest chunk
- * of a layout that fits need not be tried: all its layers are recomputed already.
- */
+/* Layers that a chunk can hold in the time, so that more recompute is all of it. */
+static int
+most_layers(const struct stage_costs *costs, const struct model *model, double slowest_s)
+{
+	double least_s = INFINITY;
+
+	for (int k = 0; k < costs->n_kinds; k++)
+		least_s = fmin(least_s, costs->layer_s[k]);
+	if (slowest_s < least_s * (double)model->layers)
+		return (int)(slowest_s / least_s);
+	return (int)model->layers;
+}
+
+/* The best over the recompute counts that are allowed: from the least that fits to all layers. */
 static struct choice
 best_choice(struct arena *scratch, const struct stage_costs *costs, const struct model *model,
     bool free_recompute, bool exact)
 {
 	struct stage_costs trial = *costs;
-	struct choice best, now;
+	struct choice best;
 
 	if (!free_recompute)
 		return choice_of(scratch, costs, model, exact);
-	best = now = least_choice(scratch, &trial, model, exact);
-	while (now.fits && largest_chunk(&now.layout) > now.recomputed) {
-		trial.recomputed = now.recomputed + 1;
+	best = least_choice(scratch, &trial, model, exact);
+	trial.recomputed = best.recomputed;
+	while (best.fits && trial.recomputed < most_layers(costs, model, best.slowest_s)) {
+		struct choice now;
+
+		trial.recomputed++;
 		now = choice_of(scratch, &trial, model, exact);
 		if (now.slowest_s < best.slowest_s)
 			best = now;

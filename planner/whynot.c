@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "planner/search_private.h"
 
-enum { MAX_LINES = 6, LABEL_WIDTH = 15, MAX_PARTS_NAMED = 2 };
+enum { MAX_LINES = 6, SECOND_LINE_AFTER = 4, LABEL_WIDTH = 15, MAX_PARTS_NAMED = 2 };
 /* Differences below this are none that a reader should act on. */
 #define SAME_STEP 5e-4
 #define WORTH_NAMING 0.15 /* of the whole difference */
@@ -103,6 +103,7 @@ label_of(struct arena *arena, enum axis axis, int64_t value)
 static const char *
 change_text(struct arena *arena, double from_s, double to_s)
 {
+	from_s = fmax(from_s, 0); /* a difference of sums may be below by rounding */
 	if (fmax(from_s, to_s) < 0.1)
 		return arena_printf(arena, "%.1f -> %.1f ms", 1e3 * from_s, 1e3 * to_s);
 	return arena_printf(
@@ -234,41 +235,68 @@ why_not_other(struct search *search, const struct estimate *winner, const struct
 	return why;
 }
 
-/* The nearest contender first, then what misses the memory by least, then the rest. */
+/* What a reader asks about first. */
+static int
+rank_of(enum axis axis)
+{
+	static const enum axis order[AXES] = {AXIS_EP, AXIS_TP, AXIS_PP, AXIS_RECOMPUTE, AXIS_CP,
+	    AXIS_MICRO_BATCH, AXIS_VPP, AXIS_ETP, AXIS_DISPATCHER, AXIS_ZERO};
+	int rank = 0;
+
+	while (order[rank] != axis)
+		rank++;
+	return rank;
+}
+
+/* By axis; of one axis the nearest contender, then what misses the memory by least. */
 static int
 compare_why_not(const void *a, const void *b)
 {
 	const struct why_not *x = a, *y = b;
 	double vx = x->feasible ? x->step_s : x->over_bytes;
 	double vy = y->feasible ? y->step_s : y->over_bytes;
-	int kind_x = x->feasible ? 0 : x->over_bytes > 0 ? 1 : 2;
-	int kind_y = y->feasible ? 0 : y->over_bytes > 0 ? 1 : 2;
 
-	if (kind_x != kind_y)
-		return kind_x - kind_y;
+	if (x->axis != y->axis)
+		return rank_of(x->axis) - rank_of(y->axis);
+	if (x->feasible != y->feasible)
+		return x->feasible ? -1 : 1;
 	if (vx < vy || vx > vy)
 		return vx < vy ? -1 : 1;
-	return x->axis != y->axis ? (int)x->axis - (int)y->axis
-				  : (x->value > y->value) - (x->value < y->value);
+	return (x->value > y->value) - (x->value < y->value);
 }
 
-/* At most so many lines: two thirds for contenders, the rest for what does not fit. */
+/* At most so many lines: the axes in their order, a second line of one after four others. */
 static int
 choose_lines(struct why_not *all, int n)
 {
-	int possible = 0, kept, from;
+	int score[MAX_OTHER_VALUES], turn = 0, kept = 0, limit = 0;
 
 	qsort(all, (size_t)n, sizeof(*all), compare_why_not);
-	if (n <= MAX_LINES)
-		return n;
-	while (possible < n && all[possible].feasible)
-		possible++;
-	kept = possible < MAX_LINES * 2 / 3 ? possible : MAX_LINES * 2 / 3;
-	if (n - possible < MAX_LINES - kept)
-		kept = MAX_LINES - (n - possible);
-	from = possible > kept ? possible : kept;
-	memmove(all + kept, all + from, (size_t)(MAX_LINES - kept) * sizeof(*all));
-	return MAX_LINES;
+	for (int i = 0; i < n; i++) {
+		turn = i > 0 && all[i].axis == all[i - 1].axis ? turn + 1 : 0;
+		score[i] = rank_of(all[i].axis) + SECOND_LINE_AFTER * turn;
+	}
+	while (kept < n && kept < MAX_LINES) {
+		kept = 0;
+		limit++;
+		for (int i = 0; i < n; i++)
+			kept += score[i] < limit;
+	}
+	kept = 0;
+	for (int i = 0; i < n && kept < MAX_LINES; i++)
+		if (score[i] < limit)
+			all[kept++] = all[i];
+	return kept;
+}
+
+/* The same candidate may be the best with several other values: it is named once. */
+static bool
+is_named(const struct other_value *others, int n, int best)
+{
+	for (int i = 0; i < n; i++)
+		if (best >= 0 && others[i].best == best)
+			return true;
+	return false;
 }
 
 void
@@ -277,6 +305,8 @@ search_why_not(struct search *search, const struct estimate *winner,
 {
 	plan->why_not = arena_array(search->arena, MAX_OTHER_VALUES, sizeof(*plan->why_not));
 	for (int i = 0; i < n_others; i++)
-		plan->why_not[i] = why_not_other(search, winner, &others[i]);
-	plan->n_why_not = choose_lines(plan->why_not, n_others);
+		if (!is_named(others, i, others[i].best))
+			plan->why_not[plan->n_why_not++] =
+			    why_not_other(search, winner, &others[i]);
+	plan->n_why_not = choose_lines(plan->why_not, plan->n_why_not);
 }
