@@ -70,8 +70,10 @@ struct request {
 	struct job job;	       /* job.base: the strategy */
 	struct job given;      /* the job as read, before anything was derived */
 	int64_t gpus_per_node; /* groups */
+	const char *target;    /* emit */
 
 	struct model *model;
+	const struct doc *model_doc; /* what `model` was read from */
 	struct cluster *cluster;
 	struct input_file *inputs, **last_input;
 	const struct doc *strategy_section; /* `strategy:` of a combined file, or NULL */
@@ -106,7 +108,7 @@ void request_init(struct request *request, struct arena *arena);
 /* Reads options into the request; positional arguments are left in request->arguments. */
 int request_options(struct request *request, struct diags *diags);
 
-command_run_fn cmd_model, cmd_estimate, cmd_groups, cmd_plan, cmd_completion, cmd_help;
+command_run_fn cmd_model, cmd_estimate, cmd_groups, cmd_plan, cmd_emit, cmd_completion, cmd_help;
 
 /*
  * inputs.c: loads MODEL, CLUSTER and JOB arguments into the request; options
@@ -119,6 +121,9 @@ int inputs_load(struct request *request, unsigned required);
  * length, a global batch, a model that the cost model covers. STATUS_YES when all is there.
  */
 enum status job_prepare(struct request *request);
+/* Reads a file of expert loads and counts it among the inputs; NULL after adding errors. */
+struct loads;
+const struct loads *request_loads(struct request *request, const char *path);
 
 /* help.c */
 void help_short(struct str *out);

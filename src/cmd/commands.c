@@ -21,6 +21,12 @@ static const struct field groups_fields[] = {
 	    .max = 1 << 20, .option_only = true},
 	{.name = NULL},
 };
+
+static const struct field emit_fields[] = {
+	{.name = "for", .arg = "TARGET[@VERSION]", .help = "whose files to write",
+	    .kind = FIELD_TEXT, .offset = offsetof(struct request, target), .option_only = true},
+	{.name = NULL},
+};
 /* clang-format on */
 
 /* --- tables by command ---------------------------------------------------------------------- */
@@ -76,11 +82,17 @@ plan_sets(struct request *request, struct field_set sets[MAX_SETS])
 	    (struct field_set){"Kept by the search", strategy_job_fields, &request->job.base});
 }
 
+static void
+emit_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets, (struct field_set){"Target", emit_fields, request}, no_set);
+}
+
 /* --- the commands --------------------------------------------------------------------------- */
 
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 static const char *const topics[] = {
-    "names", "model", "estimate", "plan", "groups", "completion", NULL};
+    "names", "model", "estimate", "plan", "groups", "emit", "completion", NULL};
 
 static const char *const model_examples[] = {
     "moeplan model deepseek-v3 --seq-len 4096",
@@ -103,6 +115,12 @@ static const char *const plan_examples[] = {
 static const char *const groups_examples[] = {
     "moeplan groups --world-size 16 --tp 2 --ep 4 --etp 1 --gpus-per-node 8",
     "moeplan groups dgx-h100x16 --pp 4 --ep 8 --format json",
+    NULL,
+};
+static const char *const emit_examples[] = {
+    "moeplan emit plan.json --for megatron --output run/",
+    "moeplan emit plan.json --for deepspeed@0.19.2 --output run/",
+    "moeplan plan run.yaml --format json | moeplan emit - --for slurm",
     NULL,
 };
 static const char *const completion_examples[] = {
@@ -168,6 +186,18 @@ const struct command commands[] = {
 		     "A file with a 'strategy:' section may stand in its place.\n",
 	    .examples = groups_examples, .sets = groups_sets, .run = cmd_groups,
 	    .slots = TAKES_ALL, .has_document = true,
+	},
+	{
+	    .name = "emit",
+	    .summary = "a plan in the words of the framework that runs it",
+	    .arguments = "PLAN",
+	    .about = "Which files does a framework take for this plan? Exactly the plan, with\n"
+		     "nothing left to a default; what a framework cannot express is refused.\n\n"
+		     "PLAN     what 'moeplan plan' or 'estimate' wrote with --format json, or '-'\n"
+		     "TARGET   megatron, megatron-bridge, deepspeed, torchtitan, tutel, fairscale,\n"
+		     "         accelerate, jax; torchrun, deepspeed-launch, slurm, mpirun; ranks\n"
+		     "VERSION  a release of the framework: megatron@0.16 (the newest that is known)\n",
+	    .examples = emit_examples, .sets = emit_sets, .run = cmd_emit, .has_document = true,
 	},
 	{
 	    .name = "completion",

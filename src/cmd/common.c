@@ -79,6 +79,7 @@ defaults(struct request *request)
 	memset(&request->common, 0, sizeof(request->common));
 	job_init(&request->job);
 	request->gpus_per_node = 0;
+	request->target = NULL;
 }
 
 static void

@@ -319,6 +319,7 @@ read_source(struct request *request, const struct source *source)
 	switch (source->kind) {
 	case SOURCE_MODEL:
 		request->model = model_read(arena, request->diags, source->doc, source->model_name);
+		request->model_doc = source->doc;
 		return request->model ? 0 : -1;
 	case SOURCE_CLUSTER:
 		request->cluster = cluster_read(arena, request->diags, source->doc);

@@ -118,3 +118,36 @@ json_cluster_summary(struct jsonw *w, const char *key, const struct cluster *clu
 	jsonw_close(w);
 	jsonw_close(w);
 }
+
+enum { COPIED_DEPTH = JSONW_MAX_DEPTH - 4 }; /* what no reader of ours looks into */
+
+static void
+json_scalar(struct jsonw *w, const char *key, const struct doc *doc)
+{
+	if (doc->kind == DOC_NUMBER && doc->is_integer)
+		jsonw_int(w, key, doc->integer);
+	else if (doc->kind == DOC_NUMBER)
+		jsonw_double(w, key, doc->number);
+	else if (doc->kind == DOC_BOOL)
+		jsonw_bool(w, key, doc->boolean);
+	else
+		jsonw_string(w, key, doc->kind == DOC_STRING ? doc->text : NULL);
+}
+
+void
+json_doc(struct jsonw *w, const char *key, const struct doc *doc)
+{
+	const struct doc *child;
+
+	if (w->depth >= COPIED_DEPTH || (doc->kind != DOC_MAP && doc->kind != DOC_LIST)) {
+		json_scalar(w, key, doc);
+		return;
+	}
+	if (doc->kind == DOC_MAP)
+		jsonw_open(w, key);
+	else
+		jsonw_list(w, key);
+	for (child = doc->first; child; child = child->next)
+		json_doc(w, doc->kind == DOC_MAP ? child->key : NULL, child);
+	jsonw_close(w);
+}

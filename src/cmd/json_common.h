@@ -16,6 +16,8 @@ void json_failure(struct request *request);
 /* NULL key inside a list. NULL text or a size of 0 that means "none" is written as null. */
 void json_model_summary(struct jsonw *w, const char *key, const struct model *model);
 void json_cluster_summary(struct jsonw *w, const char *key, const struct cluster *cluster);
+/* A document as it was read, for whoever has to read it again. */
+void json_doc(struct jsonw *w, const char *key, const struct doc *doc);
 void json_strategy(struct jsonw *w, const char *key, const struct strategy *strategy);
 /* strategy, layout, memory, time, traffic, verdict: the members of an estimate. */
 void json_estimate_members(

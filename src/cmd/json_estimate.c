@@ -29,6 +29,23 @@ static const struct {
     {"experts_per_rank", offsetof(struct strategy, experts_per_rank)},
 };
 
+/* What one framework alone has, so that a plan for it can be read back. */
+static void
+json_own_settings(struct jsonw *w, const struct strategy *s)
+{
+	if (s->framework_version)
+		jsonw_string(w, "framework_version", s->framework_version);
+	if (s->framework == FRAMEWORK_TORCHTITAN) {
+		jsonw_int(w, "dp_replicate", s->dp_replicate);
+		jsonw_int(w, "dp_shard", s->dp_shard);
+	}
+	if (s->framework == FRAMEWORK_DEEPSPEED) {
+		jsonw_bool(w, "data_before_expert", s->data_before_expert);
+		jsonw_string(w, "expert_tp", s->expert_tp == 1 ? "on" : "off");
+		jsonw_bool(w, "auto_ep", s->auto_ep);
+	}
+}
+
 static void
 json_settings(struct jsonw *w, const struct strategy *s)
 {
@@ -65,6 +82,7 @@ json_strategy(struct jsonw *w, const char *key, const struct strategy *strategy)
 		jsonw_int(w, sizes[i].key,
 		    *(const int64_t *)(const void *)((const char *)strategy + sizes[i].offset));
 	json_settings(w, strategy);
+	json_own_settings(w, strategy);
 	jsonw_close(w);
 }
 
@@ -159,6 +177,7 @@ json_estimate(
 	struct jsonw w = json_begin(request);
 
 	json_model_summary(&w, "model", request->model);
+	json_doc(&w, "model_definition", request->model_doc);
 	json_cluster_summary(&w, "cluster", request->cluster);
 	if (estimate) {
 		json_estimate_members(&w, request, estimate);

@@ -128,6 +128,7 @@ json_plan(struct request *request, const struct plan *plan)
 	struct jsonw w = json_begin(request);
 
 	json_model_summary(&w, "model", request->model);
+	json_doc(&w, "model_definition", request->model_doc);
 	json_cluster_summary(&w, "cluster", request->cluster);
 	json_best(&w, request, plan);
 	if (request->job.measured_step_s > 0)

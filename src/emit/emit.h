@@ -12,6 +12,7 @@ struct arena;
 /* What a plan says, as an emitter needs it: derived, free of violations. */
 struct plan_view {
 	const struct model *model;
+	const struct doc *definition; /* the model as it was read: config.json or our own; NULL */
 	struct strategy strategy; /* derived */
 	struct layout layout;
 	int64_t nodes, gpus_per_node;

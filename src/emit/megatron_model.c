@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * How does Megatron-LM spell a model's shape, and which shapes has it no words for?
- *
- * Widths and counts follow from the model. Three settings of the router do not and
- * are chosen here, since their defaults train something else (a coefficient of 0):
- *   correction bias  sigmoid scores, seq_aux_loss 1e-4, update rate 1e-3
- *                    (DeepSeek-V3 report, sections 2.1.2 and 4.2)
- *   else             softmax scores before the top-k, aux_loss 1e-2
- *                    (Switch Transformers, section 2.2, as Megatron's MoE guide)
- * Left to the user's recipe: rotary base, norm epsilon, scaling factors, which change no shape.
+ * Source: megatron/training/arguments.py, core/transformer/transformer_config.py, 0.12 to 0.19.
  */
 #include <string.h>
 
@@ -378,61 +371,6 @@ const struct doc *
 megatron_top_groups(struct arena *arena, const struct plan_view *plan)
 {
 	return size_if(arena, has_route_groups(plan->model), experts_of(plan->model)->top_groups);
-}
-
-/* A bias that only steers the choice; one of a linear layer comes with the other biases. */
-static bool
-has_correction(const struct model *model)
-{
-	return experts_of(model)->router_bias && !has_bias(model);
-}
-
-const struct doc *
-megatron_expert_bias(struct arena *arena, const struct plan_view *plan)
-{
-	return flag_if(arena, has_correction(plan->model));
-}
-
-const struct doc *
-megatron_bias_rate(struct arena *arena, const struct plan_view *plan)
-{
-	return has_correction(plan->model) ? doc_number(arena, 1e-3) : NULL;
-}
-
-const struct doc *
-megatron_scores(struct arena *arena, const struct plan_view *plan)
-{
-	return text_if(arena, model_moe(plan->model) != NULL,
-	    has_correction(plan->model) ? "sigmoid" : "softmax");
-}
-
-/* Megatron refuses top-1 without it. */
-const struct doc *
-megatron_pre_softmax(struct arena *arena, const struct plan_view *plan)
-{
-	return flag_if(
-	    arena, experts_of(plan->model)->top_k == 1 && !has_correction(plan->model));
-}
-
-const struct doc *
-megatron_router_dtype(struct arena *arena, const struct plan_view *plan)
-{
-	return text_if(arena, model_moe(plan->model) != NULL, "fp32");
-}
-
-const struct doc *
-megatron_balancing(struct arena *arena, const struct plan_view *plan)
-{
-	return text_if(arena, model_moe(plan->model) != NULL,
-	    has_correction(plan->model) ? "seq_aux_loss" : "aux_loss");
-}
-
-const struct doc *
-megatron_aux(struct arena *arena, const struct plan_view *plan)
-{
-	if (!model_moe(plan->model))
-		return NULL;
-	return doc_number(arena, has_correction(plan->model) ? 1e-4 : 1e-2);
 }
 
 /* --- what has no words ---------------------------------------------------------------------- */

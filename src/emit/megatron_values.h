@@ -40,9 +40,12 @@ key_write_fn megatron_layers, megatron_hidden, megatron_ffn, megatron_heads, meg
     megatron_vocab, megatron_mla, megatron_q_rank, megatron_kv_rank, megatron_nope_dim,
     megatron_rope_dim, megatron_value_dim, megatron_mtp, megatron_mtp_scale, megatron_experts,
     megatron_expert_ffn, megatron_shared, megatron_shared_gate, megatron_moe_layers, megatron_topk,
-    megatron_scores, megatron_pre_softmax, megatron_route_groups, megatron_top_groups,
-    megatron_expert_bias, megatron_bias_rate, megatron_router_dtype, megatron_balancing,
-    megatron_aux, megatron_latent;
+    megatron_route_groups, megatron_top_groups, megatron_latent;
+
+/* megatron_recipe.c */
+key_write_fn megatron_rotary_base, megatron_norm_epsilon, megatron_topk_scale, megatron_scores,
+    megatron_pre_softmax, megatron_expert_bias, megatron_bias_rate, megatron_router_dtype,
+    megatron_balancing, megatron_aux;
 
 /* What Megatron-LM's arguments cannot say of a model or a plan; NULL: all of it. */
 const char *megatron_model_obstacle(const struct model *model);
