@@ -175,7 +175,7 @@ zsh_script(struct request *request)
 	for (command = commands; command->name; command++) {
 		str_addf(out, "\t%s) _arguments", command->name);
 		each_option(request, command, zsh_option);
-		str_addf(out, " \\\n\t\t'*:argument:_moeplan_names \"%s\" \"%s\"' ;;\n",
+		str_addf(out, " \\\n\t\t'*:argument: _moeplan_names \"%s\" \"%s\"' ;;\n",
 		    names_of(request, command), command->slots ? "files" : "");
 	}
 	str_add(out, "\tesac\n}\n_moeplan \"$@\"\n");
