@@ -56,6 +56,14 @@ extern const char *const slot_names[SLOTS + 1];
 
 enum { MAX_SETS = 6 };
 
+/* Options that `check` alone takes. */
+struct check_options {
+	const char *model, *cluster; /* as on the command line of other commands */
+	const char *case_file;
+	const char *from;	     /* OLD.json of a resharding map */
+	int convention;		     /* 0 the framework's, 1 WORLD = DP*EP*TP*PP */
+};
+
 /* One run of the program: what was asked and what came of it. */
 struct request {
 	const struct command *command;
@@ -70,6 +78,7 @@ struct request {
 	struct job job;	       /* job.base: the strategy */
 	struct job given;      /* the job as read, before anything was derived */
 	int64_t gpus_per_node; /* groups */
+	struct check_options check;
 	const char *target;    /* emit */
 
 	struct model *model;
@@ -108,7 +117,8 @@ void request_init(struct request *request, struct arena *arena);
 /* Reads options into the request; positional arguments are left in request->arguments. */
 int request_options(struct request *request, struct diags *diags);
 
-command_run_fn cmd_model, cmd_estimate, cmd_groups, cmd_plan, cmd_emit, cmd_completion, cmd_help;
+command_run_fn cmd_model, cmd_estimate, cmd_groups, cmd_plan, cmd_check, cmd_explain, cmd_emit,
+    cmd_completion, cmd_help;
 
 /*
  * inputs.c: loads MODEL, CLUSTER and JOB arguments into the request; options

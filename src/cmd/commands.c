@@ -22,6 +22,29 @@ static const struct field groups_fields[] = {
 	{.name = NULL},
 };
 
+static const char *const convention_names[] = {"framework", "product", NULL};
+static const struct field check_fields[] = {
+	{.name = "model", .arg = "MODEL", .help = "shapes, for what depends on them and for memory",
+	    .kind = FIELD_TEXT, .offset = offsetof(struct check_options, model),
+	    .option_only = true},
+	{.name = "cluster", .arg = "CLUSTER", .help = "the machine, for links and memory",
+	    .kind = FIELD_TEXT, .offset = offsetof(struct check_options, cluster),
+	    .option_only = true},
+	{.name = "convention", .arg = "framework|product",
+	    .help = "whose DP --dp is: the framework's dense one, or that of "
+		    "WORLD = DP x EP x TP x PP",
+	    .kind = FIELD_CHOICE, .offset = offsetof(struct check_options, convention),
+	    .choices = convention_names, .option_only = true},
+	{.name = "case", .arg = "FILE", .help = "check a case: {\"framework\": ..., \"input\": {...}}",
+	    .kind = FIELD_TEXT, .offset = offsetof(struct check_options, case_file),
+	    .option_only = true},
+	{.name = "from", .arg = "OLD.json",
+	    .help = "what moves where when a checkpoint of this plan is loaded by the other",
+	    .kind = FIELD_TEXT, .offset = offsetof(struct check_options, from),
+	    .option_only = true},
+	{.name = NULL},
+};
+
 static const struct field emit_fields[] = {
 	{.name = "for", .arg = "TARGET[@VERSION]", .help = "whose files to write",
 	    .kind = FIELD_TEXT, .offset = offsetof(struct request, target), .option_only = true},
@@ -83,6 +106,13 @@ plan_sets(struct request *request, struct field_set sets[MAX_SETS])
 }
 
 static void
+check_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets, (struct field_set){"Check", check_fields, &request->check},
+	    (struct field_set){"Strategy", strategy_fields, &request->job.base});
+}
+
+static void
 emit_sets(struct request *request, struct field_set sets[MAX_SETS])
 {
 	fill_sets(request, sets, (struct field_set){"Target", emit_fields, request}, no_set);
@@ -92,7 +122,8 @@ emit_sets(struct request *request, struct field_set sets[MAX_SETS])
 
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 static const char *const topics[] = {
-    "names", "model", "estimate", "plan", "groups", "emit", "completion", NULL};
+    "names", "model", "estimate", "plan", "check", "explain", "groups", "emit", "completion",
+    NULL};
 
 static const char *const model_examples[] = {
     "moeplan model deepseek-v3 --seq-len 4096",
@@ -115,6 +146,19 @@ static const char *const plan_examples[] = {
 static const char *const groups_examples[] = {
     "moeplan groups --world-size 16 --tp 2 --ep 4 --etp 1 --gpus-per-node 8",
     "moeplan groups dgx-h100x16 --pp 4 --ep 8 --format json",
+    NULL,
+};
+static const char *const check_examples[] = {
+    "moeplan check pretrain.sh --cluster dgx-h100x16",
+    "moeplan check model_config.json ds_config.json --world-size 16",
+    "moeplan check --dp 4 --ep 8 --tp 2 --pp 2 --convention product",
+    "moeplan check --from old.json new.json",
+    NULL,
+};
+static const char *const explain_examples[] = {
+    "moeplan explain MEG-003",
+    "moeplan explain activations",
+    "moeplan explain oom plan.json",
     NULL,
 };
 static const char *const emit_examples[] = {
@@ -185,6 +229,30 @@ const struct command commands[] = {
 		     "node, and which groups leave the node?\n\n" CLUSTER_TEXT
 		     "A file with a 'strategy:' section may stand in its place.\n",
 	    .examples = groups_examples, .sets = groups_sets, .run = cmd_groups,
+	    .slots = TAKES_ALL, .has_document = true,
+	},
+	{
+	    .name = "check",
+	    .summary = "whether a configuration is right, and what is wrong with it",
+	    .arguments = "[FILE ...]",
+	    .about = "Is this configuration right? Arithmetic in every convention, the rules of\n"
+		     "the framework and its release, memory, and what would make it right.\n\n"
+		     "FILE     a launch script, Megatron-LM arguments, a ds_config.json, torchtitan\n"
+		     "         TOML or overrides, a hostfile, a plan; several are one configuration\n"
+		     "Nothing in a file is ever run.\n",
+	    .examples = check_examples, .sets = check_sets, .run = cmd_check,
+	    .slots = TAKES_ALL, .has_document = true,
+	},
+	{
+	    .name = "explain",
+	    .summary = "what a rule or a number means, and what to do about a symptom",
+	    .arguments = "RULE|TERM|SYMPTOM [PLAN]",
+	    .about = "What does this mean, where is it from, what helps?\n\n"
+		     "RULE     an id such as MEG-003; 'rules' lists them\n"
+		     "TERM     a part of memory or time, a rate, a word of conditions; 'terms'\n"
+		     "SYMPTOM  oom slow hang loss-spike launch tp-vs-ep, with the numbers of PLAN\n"
+		     "PLAN     what 'moeplan plan' or 'estimate' wrote with --format json\n",
+	    .examples = explain_examples, .sets = common_sets, .run = cmd_explain,
 	    .slots = TAKES_ALL, .has_document = true,
 	},
 	{

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which rules does this configuration break, what do its numbers mean, does it fit? */
+#include <string.h>
+
+#include "check/context.h"
+#include "check/rules_quantities.h"
+#include "cmd/check_report.h"
+
+const char *const item_verdict_names[] = {"yes", "no", "open", "later", NULL};
+
+/* Ranks that the launch starts, as far as it says. */
+static int64_t
+launched(const struct launch *launch)
+{
+	int64_t slots = 0;
+
+	if (launch->nodes > 0 && launch->processes_per_node > 0)
+		return launch->nodes * launch->processes_per_node;
+	for (const struct doc *host = launch->hostfile ? launch->hostfile->first : NULL; host;
+	     host = host->next)
+		slots += host->is_integer && host->integer > 0 && host->integer < 1 << 20
+			     ? host->integer
+			     : 0;
+	return slots > 0 ? slots : launch->world_size;
+}
+
+static void
+derive(struct check_report *report)
+{
+	struct config *config = report->config;
+	struct strategy *s = &report->strategy;
+	const struct setting *rounds = setting_find(config, "num_microbatches");
+	int64_t world;
+
+	config_defaults(config);
+	*s = config->strategy;
+	world = launched(&config->launch);
+	if (report->product_dp > 0) {
+		/* Its DP counts copies of an expert shard, and tensor ranks split experts too. */
+		s->dp = 0;
+		s->etp = s->etp > 0 ? s->etp : s->tp;
+		world = report->product_dp * (s->ep > 0 ? s->ep : 1) * (s->tp > 0 ? s->tp : 1) *
+			(s->pp > 0 ? s->pp : 1);
+	}
+	if (world == 0 && report->cluster && s->dp == 0 && s->edp == 0)
+		world = report->cluster->world;
+	if (world > 0 && s->world == 0)
+		s->world = world;
+	strategy_derive(s, report->model, 0);
+	if (s->micro_batches == 0 && rounds && rounds->value->is_integer)
+		s->micro_batches = rounds->value->integer;
+}
+
+static struct check_context
+context_of(const struct check_report *report)
+{
+	return (struct check_context){
+	    .config = report->config,
+	    .strategy = &report->strategy,
+	    .model = report->model,
+	    .cluster = report->cluster,
+	    .estimate = report->estimate,
+	    .other = report->other,
+	    .product_dp = report->product_dp,
+	};
+}
+
+static void
+note_unresolved(struct check_report *report)
+{
+	const struct unresolved *open = report->config->unresolved;
+
+	for (; open; open = open->next)
+		diag_add(report->findings, open->loc, NULL, SEVERITY_NOTE,
+		    "'%s' cannot be told without running the script: what depends on it is open",
+		    open->name);
+}
+
+/* --- the list before a run ------------------------------------------------------------------ */
+
+/* True when a finding of one of these rules is there. */
+static bool
+found(const struct check_report *report, const char *const *rules)
+{
+	for (const struct diag *diag = report->findings->first; diag; diag = diag->next)
+		for (size_t i = 0; rules[i]; i++)
+			if (diag->rule && diag->severity >= SEVERITY_WARNING &&
+			    strcmp(diag->rule, rules[i]) == 0)
+				return true;
+	return false;
+}
+
+static void
+add_item(struct check_report *report, int i, const char *name, const char *text, bool known,
+    const char *const *rules)
+{
+	report->items[i].name = name;
+	report->items[i].text = text;
+	report->items[i].verdict = found(report, rules) ? ITEM_NO : known ? ITEM_YES : ITEM_OPEN;
+}
+
+/* Numbers as rules see them, for what the list wants to know. */
+static bool
+is_known(struct request *request, const struct check_report *report, const char *name)
+{
+	struct check_context context = context_of(report);
+	struct facts facts;
+	struct expr_scope scope;
+	struct value value;
+
+	facts_init(&facts, &context, request->arena);
+	scope = facts_scope(&facts);
+	value = scope.resolve(&scope, name);
+	return value.kind > VALUE_UNSET;
+}
+
+static void
+fill_items(struct request *request, struct check_report *report)
+{
+	static const char *const product[] = {"MEG-001", "MEG-003", "DS-038", "DS-031", "DS-032",
+	    "DS-050", "TT-004", "TT-005", "ARI-001", "ARI-002", "ARI-004", "LAU-002", NULL};
+	static const char *const experts[] = {
+	    "MEG-071", "DS-030", "DS-052", "TT-008", "ARI-010", "HEA-004", NULL};
+	static const char *const balance[] = {"HEA-001", "MEG-086", NULL};
+	static const char *const dropping[] = {"HEA-002", NULL};
+	static const char *const links[] = {"HEA-005", NULL};
+
+	add_item(report, 0, "product", "the product of the degrees is the number of GPUs",
+	    report->strategy.world > 0, product);
+	add_item(report, 1, "experts", "EP divides the experts",
+	    is_known(request, report, "experts"), experts);
+	add_item(report, 2, "balance", "the balancing coefficient is small and not zero",
+	    is_known(request, report, "aux_coef"), balance);
+	add_item(report, 3, "dropping", "no tokens are dropped early",
+	    report->config->form != CONFIG_NUMBERS || report->strategy.capacity > 0, dropping);
+	add_item(report, 4, "all-to-all", "the all-to-all stays in the scale-up domain",
+	    is_known(request, report, "domain_gpus"), links);
+	report->items[5] = (struct check_item){"checkpoints",
+	    "a checkpoint can be loaded again: moeplan check --from OLD.json NEW.json", ITEM_LATER,
+	    NULL};
+	report->items[6] = (struct check_item){"metrics",
+	    "log memory, step time and load of each expert: moeplan probe, moeplan compare",
+	    ITEM_LATER, NULL};
+}
+
+void
+check_run(struct request *request, struct check_report *report)
+{
+	struct check_context context;
+
+	if (request->check.convention == 1) {
+		report->product_dp = report->config->strategy.dp;
+		if (report->product_dp == 0)
+			report->product_dp = 1;
+	}
+	derive(report);
+	check_estimate(request, report);
+	context = context_of(report);
+	report->decided = rules_run(&context, request->arena, report->findings, &report->undecided);
+	quantities_note(&context, request->arena, report->findings);
+	note_unresolved(report);
+	if (report->strategy.world > 0)
+		report->n_conventions =
+		    conventions_fill(report->conventions, request->arena, &context);
+	choices_fill(&report->choices, &context,
+	    report->model && model_moe(report->model) ? model_moe(report->model)->ffn.experts : 0);
+	check_try_knobs(request, report);
+	fill_items(request, report);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Is this configuration right? Files, numbers or a case in; every reason why not out. */
+#include <string.h>
+
+#include "base/sha256.h"
+#include "check/case.h"
+#include "check/context.h"
+#include "cmd/check_report.h"
+
+const char *const check_verdict_names[] = {"ok", "warn", "error", NULL};
+
+/* Options read once more, now over what the files said. */
+static int
+override(struct request *request, struct config *config)
+{
+	struct arguments files = request->arguments;
+	int result;
+
+	request->job.base = config->strategy;
+	result = request_options(request, diags_new(request->arena));
+	request->arguments = files;
+	config->strategy = request->job.base;
+	return result;
+}
+
+static void
+add_input(struct request *request, const char *name, const char *text, size_t length)
+{
+	struct input_file *input = arena_alloc(request->arena, sizeof(*input));
+
+	input->name = name;
+	sha256_hex(text, length, input->sha256);
+	*request->last_input = input;
+	request->last_input = &input->next;
+}
+
+/* MODEL and CLUSTER come as options here: they are loaded as the other commands do it. */
+static int
+load_machine(struct request *request)
+{
+	struct arguments files = request->arguments;
+	const char *names[2];
+	size_t n = 0;
+	int result;
+
+	if (request->check.model)
+		names[n++] = request->check.model;
+	if (request->check.cluster)
+		names[n++] = request->check.cluster;
+	request->arguments = (struct arguments){names, n};
+	result = inputs_load(request, 0);
+	request->arguments = files;
+	return result;
+}
+
+static struct check_report *
+new_report(struct request *request, struct config *config, bool other, const char *framework)
+{
+	struct check_report *report = arena_alloc(request->arena, sizeof(*report));
+
+	report->config = config;
+	report->other = other;
+	report->framework = framework;
+	report->model = request->model ? request->model : config->model;
+	report->cluster = request->cluster;
+	report->findings = request->common.format == FORMAT_JSON ? request->diags
+								  : diags_new(request->arena);
+	report->best_knob = -1;
+	return report;
+}
+
+static void
+note_unknown(struct check_report *report, const struct check_case *from)
+{
+	for (size_t i = 0; i < from->n_unknown; i++) {
+		diag_add(report->findings, from->unknown[i]->loc, NULL, SEVERITY_NOTE,
+		    "the field '%s' of the case is not known and not looked at",
+		    from->unknown[i]->key);
+	}
+}
+
+static struct check_report *
+read_case(struct request *request)
+{
+	struct check_report *first = NULL, **end = &first;
+	const char *path = request->check.case_file, *text;
+	struct check_case *cases;
+	const struct doc *doc;
+	size_t length;
+
+	text = doc_read_file(request->arena, request->diags, path, &length);
+	if (!text)
+		return NULL;
+	add_input(request, path, text, length);
+	doc = doc_parse(request->arena, request->diags, path, text, length);
+	cases = doc ? case_read(request->arena, request->diags, doc) : NULL;
+	for (; cases; cases = cases->next) {
+		*end = new_report(request, &cases->config, cases->other, cases->framework);
+		if (!(*end)->model)
+			(*end)->model = cases->config.model;
+		note_unknown(*end, cases);
+		if (override(request, &cases->config) != 0)
+			return NULL;
+		end = &(*end)->next;
+	}
+	return first;
+}
+
+static int
+import_files(struct request *request, struct config *config)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < request->arguments.count; i++) {
+		const char *path = request->arguments.positional[i];
+		const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+		size_t length;
+		const char *text =
+		    doc_read_file(request->arena, request->diags, path, &length);
+
+		if (!text) {
+			result = -1;
+			continue;
+		}
+		add_input(request, name, text, length);
+		result |= config_import(
+		    config, request->arena, request->diags, name, text, length);
+	}
+	return result;
+}
+
+static struct check_report *
+read_files(struct request *request)
+{
+	struct config *config = arena_alloc(request->arena, sizeof(*config));
+	struct check_report *report;
+
+	config_init(config);
+	if (import_files(request, config) != 0 || override(request, config) != 0)
+		return NULL;
+	report = new_report(request, config, false, NULL);
+	report->framework = framework_names[config->strategy.framework];
+	return report;
+}
+
+enum check_verdict
+check_verdict(const struct check_report *reports)
+{
+	enum check_verdict worst = CHECK_OK;
+
+	for (; reports; reports = reports->next) {
+		if (reports->findings->errors > 0)
+			return CHECK_ERROR;
+		if (reports->findings->warnings > 0)
+			worst = CHECK_WARN;
+	}
+	return worst;
+}
+
+static enum status
+nothing_to_check(struct request *request)
+{
+	struct loc nowhere = {NULL, 0, 0};
+
+	diag_error(request->diags, nowhere, "nothing to check is given");
+	diag_last_hint(request->diags,
+	    "name a script, a ds_config.json or a plan, or give numbers: moeplan check --world-size "
+	    "16 --tp 2 --ep 8");
+	return STATUS_USAGE;
+}
+
+enum status
+cmd_check(struct request *request)
+{
+	struct check_report *reports, *report;
+
+	if (request->check.from)
+		return check_reshard(request);
+	if (request->argc == 0)
+		return nothing_to_check(request);
+	if (load_machine(request) != 0)
+		return STATUS_USAGE;
+	reports = request->check.case_file ? read_case(request) : read_files(request);
+	if (!reports)
+		return STATUS_USAGE;
+	for (report = reports; report; report = report->next)
+		check_run(request, report);
+	if (request->common.format == FORMAT_JSON)
+		json_check(request, reports);
+	else
+		text_check(request, reports);
+	return check_verdict(reports) == CHECK_ERROR ? STATUS_NO : STATUS_YES;
+}
