@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "planner/milp.h"
+#include "planner/rates.h"
 #include "planner/search_private.h"
 
 enum { MAX_BEST = 100 };
@@ -90,6 +91,8 @@ search_prepare(struct search *search, const struct job *job, const struct cluste
 	search->cap_bytes = search->capacity_bytes;
 	if (job->max_memory_bytes > 0)
 		search->cap_bytes = fmin(search->cap_bytes, (double)job->max_memory_bytes);
+	else if (!search->at_risk_too)
+		search->cap_bytes *= rate_table[RATE_AT_RISK].value;
 	search->cap_step_s = job->max_step_s > 0 ? job->max_step_s : INFINITY;
 	search->deadline_s =
 	    job->time_limit_s > 0 ? search_clock_s() + job->time_limit_s : INFINITY;
@@ -369,6 +372,27 @@ out_of_memory(void *context)
 	(void)arena_array(arena, SIZE_MAX, SIZE_MAX);
 }
 
+/*
+ * An answer should leave room for what no model foresees: layouts that fill more
+ * than RATE_AT_RISK of the memory are taken only when there is no other, or when
+ * the user's own memory limit allows them.
+ */
+static int
+attempt(struct search *search, const struct job *job, const struct cluster *cluster,
+    bool at_risk_too, struct plan *plan)
+{
+	*search = (struct search){.arena = search->arena,
+	    .scratch = search->scratch,
+	    .diags = search->diags,
+	    .model = search->model,
+	    .at_risk_too = at_risk_too,
+	    .progress = search->progress,
+	    .progress_context = search->progress_context};
+	report_progress(search, 0, "enumerating");
+	search_prepare(search, job, cluster);
+	return choose(search, plan);
+}
+
 struct plan *
 search(struct arena *arena, struct diags *diags, const struct model *model,
     const struct cluster *cluster, const struct job *job, search_progress_fn *progress,
@@ -389,9 +413,10 @@ search(struct arena *arena, struct diags *diags, const struct model *model,
 	search->scratch = arena_new(out_of_memory, arena);
 	if (!search->scratch)
 		out_of_memory(arena);
-	report_progress(search, 0, "enumerating");
-	search_prepare(search, job, cluster);
-	status = choose(search, plan);
+	status = attempt(search, job, cluster, false, plan);
+	if (status == 0 && plan->n_best == 0 && job->max_memory_bytes == 0 &&
+	    !search->account.stopped_early)
+		status = attempt(search, job, cluster, true, plan);
 	if (status == 0 && plan->n_best == 0)
 		search_near_miss(search, plan);
 	close_account(search, plan);

@@ -72,13 +72,14 @@ wrap_piece(struct request *request, size_t *column, const char *piece)
 static void
 wrap_counts(struct request *request, size_t *column, const struct search_account *a)
 {
+	bool limited = request->job.max_memory_bytes > 0 || request->job.max_step_s > 0;
 	const struct {
 		int64_t count;
 		const char *text;
 	} counts[] = {
 	    {a->rejected, "break a rule"},
 	    {a->does_not_fit, "do not fit"},
-	    {a->over_limit, "break a limit of yours"},
+	    {a->over_limit, limited ? "break a limit of yours" : "would fit at risk"},
 	    {a->pruned, "proved no better by their bound"},
 	    {a->evaluated, "evaluated"},
 	    {a->exact, "solved exactly"},
