@@ -93,19 +93,37 @@ run_search(struct request *request)
 	return plan;
 }
 
-/* A finished plan that does not pass its check is our mistake, never the user's. */
+/* Our mistake, never the user's. */
 static enum status
-check(struct request *request, const struct plan *plan)
+report_bug(struct request *request, const char *what)
 {
 	struct loc nowhere = {NULL, 0, 0};
 
+	diag_error(request->diags, nowhere, "%s: a bug in moeplan", what);
+	diag_last_hint(request->diags,
+	    "please report it with the command line, the input files, these messages and the "
+	    "version, " MOEPLAN_VERSION);
+	return STATUS_BUG;
+}
+
+/* Solvers that disagree are an internal error; all other errors say that there is no answer. */
+static enum status
+no_plan(struct request *request)
+{
+	const struct diag *diag;
+
+	for (diag = request->diags->first; diag; diag = diag->next)
+		if (diag->rule && strcmp(diag->rule, "internal") == 0)
+			return report_bug(request, "the search failed");
+	return STATUS_NO;
+}
+
+static enum status
+check(struct request *request, const struct plan *plan)
+{
 	if (plan_check(plan, request->model, request->cluster, &request->job, request->diags) == 0)
 		return STATUS_YES;
-	diag_error(request->diags, nowhere, "the finished plan fails its own check: a bug");
-	diag_last_hint(request->diags,
-	    "please report it with the command line, the input files and the output of "
-	    "'moeplan --version' (" MOEPLAN_VERSION ")");
-	return STATUS_BUG;
+	return report_bug(request, "the finished plan fails its own check");
 }
 
 static enum status
@@ -143,7 +161,7 @@ cmd_plan(struct request *request)
 	leave_degrees_open(&request->job.base);
 	plan = run_search(request);
 	if (!plan)
-		return STATUS_NO;
+		return no_plan(request);
 	status = check(request, plan);
 	if (status != STATUS_YES)
 		return status;
