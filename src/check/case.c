@@ -30,7 +30,6 @@ static const struct {
     {"flagscale", FRAMEWORK_MEGATRON, false},
     {"primus", FRAMEWORK_MEGATRON, false},
     {"pai-megatron", FRAMEWORK_MEGATRON, false},
-    {"automodel", FRAMEWORK_MEGATRON, true},
     {"deepspeed", FRAMEWORK_DEEPSPEED, false},
     {"openrlhf", FRAMEWORK_DEEPSPEED, false},
     {"llamafactory", FRAMEWORK_DEEPSPEED, false},
@@ -93,6 +92,10 @@ read_size(struct reader *r, const struct doc *value, void *object, size_t offset
 
 	if (doc_is_null(size))
 		return 0;
+	if (size->kind == DOC_STRING) { /* a description where a number stands elsewhere */
+		note_unknown(r, value);
+		return 0;
+	}
 	if (size->kind != DOC_NUMBER || !size->is_integer || size->integer < -1 ||
 	    size->integer > LARGEST)
 		return diag_error(r->diags, size->loc, "'%s' is %s, allowed is an integer to %d",
@@ -194,6 +197,26 @@ read_zero(struct reader *r, const struct doc *value, const char *name)
 		s->zero = 3;
 }
 
+/* Our names of fused dispatchers are Megatron's flex dispatcher with a backend. */
+static void
+read_dispatcher(struct reader *r, const struct doc *value)
+{
+	struct config *config = &r->out->config;
+	bool fused = value->text && (strcmp(value->text, "deepep") == 0 ||
+					strcmp(value->text, "hybridep") == 0 ||
+					strcmp(value->text, "ncclep") == 0);
+	struct doc *flex;
+
+	if (r->out->other || config->strategy.framework != FRAMEWORK_MEGATRON || !fused) {
+		config_add(config, r->arena, "moe_token_dispatcher_type", value);
+		return;
+	}
+	flex = arena_alloc(r->arena, sizeof(*flex));
+	*flex = (struct doc){.kind = DOC_STRING, .loc = value->loc, .text = "flex"};
+	config_add(config, r->arena, "moe_token_dispatcher_type", flex);
+	config_add(config, r->arena, "moe_flex_dispatcher_backend", value);
+}
+
 static int
 read_special(struct reader *r, const struct doc *value, const char *name)
 {
@@ -205,6 +228,8 @@ read_special(struct reader *r, const struct doc *value, const char *name)
 		read_gpus(r, value, &result);
 	} else if (strcmp(name, "flags") == 0) {
 		read_flags(r, value);
+	} else if (strcmp(name, "dispatcher") == 0) {
+		read_dispatcher(r, value);
 	} else if (strcmp(name, "hostfile") == 0) {
 		config->launch.hostfile = value;
 	} else if (strcmp(name, "model") == 0 && is_text) {

@@ -112,7 +112,7 @@ const struct case_field case_fields[] = {
 	OWN("layouts", "pipeline layouts that are compared"),
 	/* options */
 	SETTING("sequence_parallel", NULL, "sequence parallelism"),
-	SETTING("dispatcher", "moe_token_dispatcher_type", "token dispatcher"),
+	SPECIAL("dispatcher", "token dispatcher"),
 	SETTING("num_distributed_optimizer_instances", NULL, "distributed-optimizer instances"),
 	SETTING("optimizer_cpu_offload", NULL, "optimizer in host memory"),
 	OWN("offload_fraction", "the part of it"),

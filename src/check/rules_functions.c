@@ -111,6 +111,18 @@ call_root(const struct expr_scope *scope, const struct value *arguments, size_t 
 	    scope->arena, arguments[0].text, strcspn(arguments[0].text, ".")));
 }
 
+/* stated('params'): a setting of exactly this name is there. */
+static struct value
+call_stated(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct facts *facts = scope->context;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	return value_int(setting_find(facts->check->config, arguments[0].text) != NULL);
+}
+
 /* block('moe'): a setting of this name or below it is there. */
 static struct value
 call_block(const struct expr_scope *scope, const struct value *arguments, size_t count)
@@ -142,9 +154,13 @@ call_strange(const struct expr_scope *scope, const struct value *arguments, size
 		n++;
 	items = arena_array(scope->arena, n, sizeof(*items));
 	n = 0;
-	for (const struct setting *s = facts->check->config->settings; s; s = s->next)
-		if (name_state(framework_of(facts), facts->version, s->name, NULL) != NAME_KNOWN)
+	for (const struct setting *s = facts->check->config->settings; s; s = s->next) {
+		const struct case_field *field = case_field_find(s->name);
+
+		if (!(field && field->own) &&
+		    name_state(framework_of(facts), facts->version, s->name, NULL) != NAME_KNOWN)
 			items[n++] = value_text(s->name);
+	}
 	return value_list(items, n);
 }
 
@@ -462,6 +478,7 @@ const struct expr_function rule_functions[] = {
     {"parent", 1, 1, false, call_parent},
     {"root", 1, 1, false, call_root},
     {"block", 1, 1, false, call_block},
+    {"stated", 1, 1, false, call_stated},
     {"strange", 0, 0, false, call_strange},
     {"strange_in", 1, 1, false, call_strange_in},
     {"moe_hint", 1, 1, false, call_moe_hint},

@@ -95,7 +95,7 @@ const struct rule rules_health[] = {
 	},
 	{
 		.id = "HEA-010", .frameworks = ON_MEGATRON, .severity = SEVERITY_NOTE,
-		.when = "has_model and not complete and not said(num_layers) and not said(layout)",
+		.when = "has_model and not complete and not said(layout)",
 		.require = "layers % pp == 0",
 		.message = "{layers} layers do not divide over {pp} stages: Megatron-LM needs counts for the "
 			   "ends or a --pipeline-model-parallel-layout (MEG-024)",

@@ -127,9 +127,9 @@ const struct rule rules_launch[] = {
 	{
 		.id = "LAU-021", .severity = SEVERITY_ERROR,
 		.when = "said(slots) and not said(include) and not said(exclude)",
-		.require = "sum(slots) >= given(needed_ranks, world)",
-		.message = "the hostfile has {available: sum(slots)} slots, {needed: given(needed_ranks, "
-			   "world)} ranks are asked for",
+		.require = "sum(slots) >= if(said(replicas), tp * replicas, world)",
+		.message = "the hostfile has {available: sum(slots)} slots, {needed: if(said(replicas), "
+			   "tp * replicas, world)} ranks are asked for",
 		.hint = "TP {fix_tp: whole(sum(slots) / replicas)} fits || add hosts, or use smaller degrees",
 		.source = RUNNER,
 	},

@@ -21,6 +21,10 @@
 	"not said(pipeline_model_parallel_layout) and not said(layouts) and "                      \
 	"not said(decoder_first_pipeline_num_layers) and "                                         \
 	"not said(decoder_last_pipeline_num_layers) and not said(hybrid_layer_pattern)"
+/* A question about model state alone, where stages are a mean. */
+#define MEMORY_ONLY                                                                                \
+	"((said(gpu_mem_gib) or said(host_mem_gib) or said(host_mem_gb)) and "                     \
+	"not said(global_batch))"
 #define ENDS                                                                                       \
 	"(given(account_for_embedding_in_pipeline_split, 0) + "                                    \
 	"given(account_for_loss_in_pipeline_split, 0))"
@@ -157,7 +161,7 @@ const struct rule rules_megatron[] = {
 			"'model_parallel_size', 'checkpoint_activations', 'standalone_embedding_stage')",
 		.require = "name_state(setting) == 'known'",
 		.message = "{spelled(setting)} is no argument of Megatron-LM {version}{name_limit(setting)}"
-			   ": the parser stops there",
+			   ": the parser stops there ({unknown: count(strange())} such in all)",
 		.hint = "use {spelled(replacement(setting))} || did you mean "
 			"{spelled(nearest_name(setting))}? || leave it out",
 		.source = ARGUMENTS " (no abbreviations, unknown arguments are refused)",
@@ -220,7 +224,7 @@ const struct rule rules_megatron[] = {
 	},
 	{
 		.id = "MEG-024", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.since = "0.10", .when = "(complete or said(num_layers)) and " PLAIN_STAGES,
+		.since = "0.10", .when = "(complete or (said(num_layers) and not " MEMORY_ONLY ")) and " PLAIN_STAGES,
 		.require = "(layers + " ENDS ") % pp == 0",
 		.message = "{counted: layers + " ENDS "} layers (embedding and loss counted where asked "
 			   "for) do not divide over {pp} stages: {layers_mod_pp: (layers + " ENDS ") % pp} "

@@ -115,7 +115,8 @@ const struct rule rules_memory[] = {
 	{
 		.id = "MEM-010", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
 		.when = "zero == 3 and said(largest_layer)",
-		.require = "4 * largest_layer + if(said(offload), 0, 18 * params / world) <= 0.5 * gpu_bytes",
+		.require = "said(gpu_bytes) and 4 * largest_layer + if(said(offload), 0, 18 * params / "
+			   "world) <= 0.5 * gpu_bytes",
 		.message = "the estimate of ZeRO-3 counts model states only: {est_gib: 4 * largest_layer / "
 			   GIB_BYTES "} GiB with everything offloaded, {sharded_gib: (4 * largest_layer + 18 * "
 			   "params / world) / " GIB_BYTES "} GiB sharded over {world} GPUs; a use near "
@@ -126,7 +127,7 @@ const struct rule rules_memory[] = {
 	},
 	{
 		.id = "MEM-011", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING, .silent = true,
-		.when = "(zero == 1 or zero == 2) and ep > 1 and set(expert_params)",
+		.when = "(zero == 1 or zero == 2) and ep > 1 and stated('expert_params')",
 		.require = "edp > 1",
 		.message = "expert DP is {edp}: ZeRO shards experts over it and not over DP {dp}, so they "
 			   "gain nothing and take {expert_bytes_per_gpu_gb: expert_params / ep / etp / pp * 18 "
@@ -148,7 +149,7 @@ const struct rule rules_memory[] = {
 	},
 	{
 		.id = "MEM-013", .frameworks = ON_MEGATRON, .severity = SEVERITY_WARNING,
-		.when = "said(expert_params) and ep > 1", .require = "tp == ep * etp",
+		.when = "stated('expert_params') and ep > 1", .require = "tp == ep * etp",
 		.message = "estimators that divide experts by TP say {old_e9: expert_params / (tp * pp) / "
 			   "1000000000} e9 parameters a rank, EP x ETP x PP gives {right_e9: expert_params / "
 			   "(ep * etp * pp) / 1000000000} e9",

@@ -2,6 +2,8 @@
 /* What do all JSON documents share? Head, inputs, diagnostics, model and cluster in brief. */
 #include "cmd/json_common.h"
 
+#include <string.h>
+
 #include "planner/params.h"
 
 struct jsonw
@@ -35,11 +37,28 @@ json_inputs(struct jsonw *w, const struct request *request)
 	jsonw_close(w);
 }
 
+/* Several of one name, which follow each other, are a list. */
+static void
+json_numbers(struct jsonw *w, const struct diag_number *number)
+{
+	while (number) {
+		const char *name = number->name;
+
+		if (!number->next || strcmp(number->next->name, name) != 0) {
+			jsonw_double(w, name, number->value);
+			number = number->next;
+			continue;
+		}
+		jsonw_row(w, name);
+		for (; number && strcmp(number->name, name) == 0; number = number->next)
+			jsonw_double(w, NULL, number->value);
+		jsonw_close(w);
+	}
+}
+
 static void
 json_diag(struct jsonw *w, const struct diag *diag)
 {
-	const struct diag_number *number;
-
 	jsonw_open(w, NULL);
 	jsonw_string(w, "rule", diag->rule);
 	jsonw_string(w, "severity", severity_name(diag->severity));
@@ -47,8 +66,7 @@ json_diag(struct jsonw *w, const struct diag *diag)
 	jsonw_string(w, "message", diag->message);
 	jsonw_string(w, "hint", diag->hint);
 	jsonw_open(w, "numbers");
-	for (number = diag->numbers; number; number = number->next)
-		jsonw_double(w, number->name, number->value);
+	json_numbers(w, diag->numbers);
 	jsonw_close(w);
 	jsonw_string(w, "file", diag->loc.file);
 	jsonw_int(w, "line", diag->loc.line);
