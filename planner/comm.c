@@ -205,6 +205,17 @@ copies_crossing(const struct dispatch *d, const struct span *span, int l)
 	return copies_leaving(d, below) - (above > 1 ? copies_leaving(d, above) : 0);
 }
 
+/* Experts placed near their tokens: what does not leave the first level goes over it. */
+static void
+keep_near(struct transfer *transfer, int top, double part)
+{
+	for (int l = 1; l <= top; l++) {
+		transfer->bytes[0] += (1 - part) * transfer->bytes[l];
+		transfer->bytes[l] *= part;
+	}
+	transfer->bytes[0] = fmax(0, transfer->bytes[0]);
+}
+
 struct transfer
 comm_dispatch(const struct links *links, const struct span *span, const struct dispatch *d)
 {
@@ -216,6 +227,8 @@ comm_dispatch(const struct links *links, const struct span *span, const struct d
 	for (int l = 0; l <= top; l++)
 		transfer.bytes[l] =
 		    d->hot * d->tokens * d->token_bytes * fmax(0, copies_crossing(d, span, l));
+	if (d->off_node > 0 && !d->gather)
+		keep_near(&transfer, top, d->off_node);
 	transfer.seconds = links->latency_s[top] +
 	    rate_table[RATE_MESSAGE_PEER_S].value * (double)(span->size - 1);
 	settle(&transfer, links->all_to_all_Bps, links->n_levels);

@@ -9,10 +9,21 @@
 
 #include "planner/evaluator.h"
 
+/* The placement that a trace gets on this many ranks and nodes. */
+static void
+sizes_of_trace(const struct evaluator *e, const struct strategy *s, struct sizes *z)
+{
+	const struct skew_point *point =
+	    load_point(&e->skew, s->ep, (int64_t)nearbyint(z->ep_span.units[0]));
+
+	z->hot = point ? point->hot : 1;
+	z->off_node = point ? point->off_node : 0;
+}
+
 void
 sizes_init(const struct evaluator *e, const struct strategy *s, struct sizes *z)
 {
-	const struct layer_kind *moe = model_moe(e->model);
+	const struct layer_kind *moe = e->moe;
 	const struct layer_kind *kind = moe ? moe : &e->model->kinds[0];
 
 	memset(z, 0, sizeof(*z));
@@ -22,7 +33,8 @@ sizes_init(const struct evaluator *e, const struct strategy *s, struct sizes *z)
 	z->etp = (double)s->etp;
 	z->M = (double)s->micro_batch * (double)s->seq_len / (double)s->cp;
 	z->T = z->M / z->tp;
-	z->hot = moe ? load_hot(&e->job->skew, moe->ffn.experts, s->ep) : 1;
+	z->hot = moe ? load_hot(&e->skew, moe->ffn.experts, s->ep) : 1;
+	z->off_node = e->skew.off_node;
 	z->fp8 = precision_is_fp8(s->precision) ? 1 : 0;
 	z->graphs = s->cuda_graphs;
 	z->pp_stride = s->world / s->pp;
@@ -33,6 +45,8 @@ sizes_init(const struct evaluator *e, const struct strategy *s, struct sizes *z)
 	z->etp_span = span_of(&z->links, 1, s->etp);
 	z->ep_span = span_of(&z->links, s->etp, s->ep);
 	z->edp_span = span_of(&z->links, s->etp * s->ep, s->edp > 0 ? s->edp : 1);
+	if (moe && e->skew.kind == SKEW_TRACE)
+		sizes_of_trace(e, s, z);
 }
 
 static int
@@ -45,24 +59,75 @@ level_of_stride(const struct links *links, int64_t stride)
 	return l;
 }
 
+/*
+ * What seconds of a layer depend on: strategies that differ only in pipeline,
+ * full recompute or sharding share them, and a search asks for them in a row.
+ */
+static struct time_key
+time_key(const struct strategy *s)
+{
+	struct time_key key;
+
+	memset(&key, 0, sizeof(key)); /* compared as bytes, padding too */
+	key.world = s->world;
+	key.tp = s->tp;
+	key.cp = s->cp;
+	key.ep = s->ep;
+	key.etp = s->etp;
+	key.micro_batch = s->micro_batch;
+	key.seq_len = s->seq_len;
+	key.capacity = s->capacity;
+	key.modules = s->recompute.kind == RECOMPUTE_SELECTIVE ? s->recompute.modules : 0;
+	key.framework = (int)s->framework;
+	key.dispatcher = (int)s->dispatcher;
+	key.precision = (int)s->precision;
+	key.loss = (int)s->loss;
+	key.overlap = s->overlap;
+	key.graphs = s->cuda_graphs;
+	return key;
+}
+
+static void
+times_init(const struct evaluator *e, const struct strategy *s, int kinds, struct costs *c)
+{
+	struct time_key key = time_key(s);
+	size_t slot = (size_t)(key.tp + 3 * key.cp + 7 * key.ep + 11 * key.etp +
+	                  13 * key.micro_batch + 17 * key.dispatcher + 29 * key.modules) %
+	    TIME_SLOTS;
+	struct time_slot *cached = &e->slots[slot];
+
+	if (!cached->used || memcmp(&cached->key, &key, sizeof(key)) != 0) {
+		for (int k = 0; k < kinds; k++)
+			layer_time(e, k, s, &c->sizes, &cached->time[k]);
+		head_time(e, s, &c->sizes, &cached->head);
+		cached->key = key;
+		cached->used = true;
+	}
+	memcpy(c->time, cached->time, (size_t)kinds * sizeof(c->time[0]));
+	c->head = cached->head;
+}
+
 void
-costs_init(const struct evaluator *e, const struct strategy *s, struct costs *c)
+costs_init(
+    const struct evaluator *e, const struct strategy *s, bool with_skew, struct costs *c)
 {
 	struct sizes *z = &c->sizes;
 	struct transfer handoff;
 	int kinds = e->n_kinds + (e->has_mtp ? 1 : 0);
 	double skewed = rate_table[RATE_SKEWED_LOAD].value;
 
+	c->n_wgrad = 0;
 	sizes_init(e, s, z);
 	for (int k = 0; k < kinds; k++) {
 		bool spread = e->kinds[k].kind->ffn.experts > 0 && s->ep > 1;
 
 		c->activations[k] = layer_activations(e, k, s, z, z->hot);
-		c->skewed[k] = layer_activations(e, k, s, z, spread ? fmax(skewed, z->hot) : 1);
+		c->skewed[k] = with_skew && spread
+		    ? layer_activations(e, k, s, z, fmax(skewed, z->hot))
+		    : c->activations[k];
 		c->state[k] = state_bytes(&e->kinds[k].buckets, s);
-		layer_time(e, k, s, z, &c->time[k]);
 	}
-	head_time(e, s, z, &c->head);
+	times_init(e, s, kinds, c);
 	c->embedding_state = state_bytes(&e->embedding, s);
 	c->head_state = state_bytes(&e->head, s);
 	c->mtp_state = state_bytes(&e->mtp_own, s);

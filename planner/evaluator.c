@@ -4,10 +4,12 @@
  * how weights are split, the products of each layer, the capacity; and what
  * cannot be estimated at all, by name.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "base/arena.h"
 #include "planner/evaluator.h"
+#include "planner/placement_hot.h"
 
 static void
 add_bucket(struct buckets *buckets, const struct tensor *t)
@@ -86,7 +88,17 @@ evaluator_new(struct arena *arena, const struct model *model, const struct clust
 	e->model = model;
 	e->cluster = cluster;
 	e->job = job;
+	e->skew = job->skew;
+	if (job->skew.kind == SKEW_TRACE && model_moe(model)) {
+		assert(job->skew.loads);
+		e->skew.points = placement_points(arena, job->skew.loads, &e->skew.n_points);
+	}
 	e->n_kinds = model->n_kinds;
+	e->moe = model_moe(model);
+	e->slots = arena_array(arena, TIME_SLOTS, sizeof(*e->slots));
+	for (int i = 0; i < TIME_SLOTS; i++)
+		e->slots[i].time =
+		    arena_array(arena, (size_t)model->n_kinds + 1, sizeof(*e->slots[i].time));
 	for (int k = 0; k < model->n_kinds; k++)
 		kind_facts(e, k, &model->kinds[k], model_layers_of(model, k));
 	e->has_mtp = model->mtp_layers > 0;
@@ -133,11 +145,28 @@ strategy_refusal(const struct strategy *s)
 	return NULL;
 }
 
+const struct skew_point *
+load_point(const struct load_skew *skew, int64_t ep, int64_t nodes)
+{
+	const struct skew_point *one_node = NULL;
+
+	for (int i = 0; i < skew->n_points; i++) {
+		const struct skew_point *point = &skew->points[i];
+
+		if (point->ep == ep && point->nodes == nodes)
+			return point;
+		if (point->ep == ep && point->nodes == 1)
+			one_node = point;
+	}
+	return one_node;
+}
+
 /* Fullest expert rank over the mean; several experts on a rank average out. */
 double
 load_hot(const struct load_skew *skew, int64_t experts, int64_t ep)
 {
 	double per_rank = (double)experts / (double)ep, hottest = 1, sum = 0, mean;
+	const struct skew_point *point;
 
 	if (ep <= 1 || experts < ep)
 		return 1;
@@ -151,6 +180,9 @@ load_hot(const struct load_skew *skew, int64_t experts, int64_t ep)
 			sum += pow((double)i, -skew->value);
 		mean = (sum - hottest) / (double)(experts - 1);
 		return fmax(1, (hottest + (per_rank - 1) * mean) / (per_rank * sum / (double)experts));
+	case SKEW_TRACE:
+		point = load_point(skew, ep, 1);
+		return point ? point->hot : 1;
 	default:
 		return 1;
 	}

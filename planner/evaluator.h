@@ -35,12 +35,16 @@ struct kind_facts {
 	double context;      /* mean keys a query sees at the job's sequence length */
 };
 
+struct time_slot;
 struct evaluator {
 	const struct model *model;
 	const struct cluster *cluster;
 	const struct job *job;
+	struct load_skew skew; /* the job's, with its points */
 	int n_kinds;
 	struct kind_facts kinds[EVALUATOR_KINDS]; /* [n_kinds] is the MTP layer */
+	const struct layer_kind *moe; /* the MoE kind with most layers, or NULL */
+	struct time_slot *slots;      /* of layer times, filled as strategies ask */
 	bool has_mtp;
 	struct buckets embedding, head, mtp_own;  /* mtp_own: projection and norms, a layer */
 	double flops_training; /* a token, MTP included */
@@ -53,6 +57,7 @@ struct sizes {
 	double T;            /* tokens of hidden-size tensors: M/TP */
 	double rows;         /* rows of the permuted tokens on a mean rank, before ETP */
 	double hot;          /* fullest rank / mean, for time */
+	double off_node;     /* tokens that leave the node, over what even spreading sends */
 	double tp, kv_tp, ep, etp;
 	double fp8;          /* 1 when linear inputs are kept in one byte */
 	bool graphs;
@@ -64,6 +69,8 @@ void sizes_init(const struct evaluator *evaluator, const struct strategy *strate
     struct sizes *sizes);
 /* Fullest expert rank over the mean under the job's load. */
 double load_hot(const struct load_skew *skew, int64_t experts, int64_t ep);
+/* Under a trace: the row of `ep` ranks on `nodes` nodes, else on one node; NULL without either. */
+const struct skew_point *load_point(const struct load_skew *skew, int64_t ep, int64_t nodes);
 
 /* Model state of some elements on one rank, bytes. */
 struct state {
@@ -107,6 +114,21 @@ void layer_time(const struct evaluator *evaluator, int kind, const struct strate
 void head_time(const struct evaluator *evaluator, const struct strategy *strategy,
     const struct sizes *sizes, struct layer_time *time);
 
+/* What layer times depend on, and the times found for it. */
+enum { TIME_SLOTS = 512 };
+struct time_key {
+	int64_t world, tp, cp, ep, etp, micro_batch, seq_len;
+	double capacity;
+	unsigned modules, overlap;
+	int framework, dispatcher, precision, loss, graphs;
+};
+struct time_slot {
+	struct time_key key;
+	bool used;
+	struct layer_time head;
+	struct layer_time *time; /* by kind */
+};
+
 enum { WGRAD_SETS = 8 };
 /* Everything of one strategy that does not depend on the layout. */
 struct costs {
@@ -124,7 +146,8 @@ struct costs {
 	unsigned wgrad_set[WGRAD_SETS];
 	double wgrad[WGRAD_SETS];
 };
-void costs_init(const struct evaluator *evaluator, const struct strategy *strategy,
+/* `costs` may come uninitialised; the skewed activations are filled only on request. */
+void costs_init(const struct evaluator *evaluator, const struct strategy *strategy, bool with_skew,
     struct costs *costs);
 
 /* Whether a chunk holds the loss head, and the MTP layers (usually the same chunk). */

@@ -296,7 +296,8 @@ all_to_all_time(const struct context *c, struct layer_time *t)
 	double width = f->latent > 0 ? (double)f->latent : c->h;
 	struct dispatch d = {.tokens = z->T, .token_bytes = 2 * width, .experts = f->experts,
 	    .top_k = f->top_k, .route_groups = f->route_groups, .top_groups = f->top_groups,
-	    .hot = z->hot, .deduplicate = fused, .gather = c->s->dispatcher == DISPATCH_ALLGATHER};
+	    .hot = z->hot, .off_node = z->off_node, .deduplicate = fused,
+	    .gather = c->s->dispatcher == DISPATCH_ALLGATHER};
 	struct transfer combine, dispatch;
 
 	if (f->experts == 0 || z->ep_span.size <= 1)

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "planner/placement_move.h"
 #include "planner/placement_private.h"
 #include "planner/placement_traffic.h"
 
@@ -195,6 +196,7 @@ solve_layer(struct run *run, int l)
 	options.quick = options.quick || out_of_time(run);
 	layer_problem_init(run->arena, &p, run->loads, &options, l);
 	layer_stats(p.total, p.experts, &layer->stats);
+	layer->dropped = layer_dropped(p.total, p.experts, run->o->capacity);
 	answer = solve_load(run->arena, &p, &rng);
 	memcpy(layer->expert_of_slot, answer.expert_of_slot,
 	    (size_t)(p.gpus * p.slots) * sizeof(int));
@@ -215,6 +217,55 @@ prove_layer(struct run *run, int l)
 	layer_problem_init(run->arena, &p, run->loads, run->o, l);
 	if (!run->o->quick && !out_of_time(run))
 		prove_traffic(run->arena, &p, layer);
+	arena_reset(run->arena, mark);
+}
+
+/* Contiguous experts, as frameworks start; NULL when copies make that no full placement. */
+static const int *
+placement_in_use(struct run *run, int l)
+{
+	int slots = run->o->gpus * run->o->slots_per_gpu;
+	int *contiguous;
+
+	if (run->o->from)
+		return run->o->from + (size_t)l * (size_t)slots;
+	if (slots > run->loads->experts)
+		return NULL;
+	contiguous = arena_array(run->arena, (size_t)slots, sizeof(int));
+	for (int s = 0; s < slots; s++)
+		contiguous[s] = s;
+	return contiguous;
+}
+
+static void
+cost_of_slots(struct run *run, int l, const int *slots, struct placement_cost *cost)
+{
+	struct assignment a = assignment_of_slots(run->arena, slots,
+	    run->o->gpus * run->o->slots_per_gpu, run->o->slots_per_gpu);
+
+	placement_cost(run->arena, run->loads, run->o, l, &a, NULL, cost);
+}
+
+/* Names of GPUs, and slots, so that little moves; for load alone also a shorter way there. */
+static void
+settle_layer(struct run *run, int l)
+{
+	struct placement_layer *layer = &run->placement->layer[l];
+	struct arena_mark mark = arena_mark(run->arena);
+	const int *from = placement_in_use(run, l);
+	struct layer_problem p;
+
+	layer_problem_init(run->arena, &p, run->loads, run->o, l);
+	if (from && !p.slow)
+		placement_rename(run->arena, &p, from,
+		    !p.source && run->o->goal != GOAL_CHAIN, layer->expert_of_slot);
+	if (from && run->o->goal == GOAL_LOAD)
+		placement_migrate(
+		    run->arena, &p, from, run->o->move_cost, layer->expert_of_slot);
+	if (from)
+		layer->moved = placement_moves(&p, from, layer->expert_of_slot);
+	if (run->o->from)
+		cost_of_slots(run, l, from, &layer->from);
 	arena_reset(run->arena, mark);
 }
 
@@ -301,6 +352,17 @@ mean_hops(const struct placement *placement)
 }
 
 static void
+add_stats(struct layer_stats *sum, const struct layer_stats *stats, double weight)
+{
+	sum->mean += weight * stats->mean;
+	sum->variance += weight * stats->variance;
+	sum->cv += weight * stats->cv;
+	sum->max_over_mean += weight * stats->max_over_mean;
+	sum->min_over_mean += weight * stats->min_over_mean;
+	sum->entropy_bits += weight * stats->entropy_bits;
+}
+
+static void
 summarise(struct placement *placement)
 {
 	double weight = 1.0 / placement->layers;
@@ -316,10 +378,20 @@ summarise(struct placement *placement)
 			    layer->points[k].feasible && (l == 0 || placement->point_mean[k].feasible);
 			add_cost(&placement->point_mean[k].cost, &layer->points[k].cost, weight);
 			placement->point_mean[k].share_low += weight * layer->points[k].share_low;
+			placement->shares_proven[k] += layer->points[k].share_proven;
 		}
+		add_cost(&placement->from_mean, &layer->from, weight);
+		add_stats(&placement->stats_mean, &layer->stats, weight);
+		placement->dropped_mean += weight * layer->dropped;
+		placement->from_worst = fmax(placement->from_worst, layer->from.ratio);
+		placement->objective_low_mean += weight * layer->objective_low;
+		placement->objectives_proven += layer->objective_proven;
+		placement->moved = layer->moved < 0 ? -1 : placement->moved + layer->moved;
 		placement->bound_mean += weight * layer->lower_bound;
 		placement->worst_ratio = fmax(placement->worst_ratio, layer->cost.ratio);
 		placement->worst_gap = fmax(placement->worst_gap, layer->gap);
+		placement->price_gap_mean += weight * layer->price_gap;
+		placement->price_gap_worst = fmax(placement->price_gap_worst, layer->price_gap);
 		placement->proven += layer->proven;
 		placement->within += layer->gap <= WITHIN_GAP;
 	}
@@ -355,6 +427,8 @@ placement_solve(struct arena *arena, struct diags *diags, const struct loads *lo
 	if (options->goal == GOAL_TRAFFIC)
 		look_at_traffic(&run);
 	solve_layers(&run);
+	for (int l = 0; l < loads->layers; l++)
+		settle_layer(&run, l);
 	for (int l = 0; l < loads->layers; l++)
 		finish_layer(&run, l);
 	summarise(run.placement);

@@ -21,6 +21,7 @@ enum placement_goal {
 	GOALS
 };
 extern const char *const goal_names[GOALS + 1];
+extern const char *const goal_labels[GOALS + 1]; /* for people */
 
 enum baseline {
 	BASELINE_CONTIGUOUS,  /* expert e on GPU e * gpus / experts: what frameworks do */
@@ -48,7 +49,9 @@ struct placement_options {
 	enum placement_goal goal;
 	struct placement_price price;
 	const double *speed; /* [gpu] relative; NULL: all alike */
-	const int *from;     /* [layer][slot] expert, the placement that is in use; NULL: none */
+	const int *from;     /* [layer][slot] expert, the placement that is in use; NULL: contiguous */
+	double move_cost;    /* what an expert that moves is worth, in units of the ratio */
+	double capacity;     /* factor that dropped tokens are told for */
 	uint64_t seed;
 	double time_limit_s; /* proofs and searches that were not begun by then are left out; 0: none */
 	bool quick;          /* no integer programmes and a short search: for the planner */
@@ -77,7 +80,8 @@ extern const double placement_tolerances[PLACEMENT_POINTS]; /* of node balance; 
 struct placement_point {
 	bool feasible;
 	struct placement_cost cost;
-	double share_low; /* no placement within the tolerance has a smaller share */
+	double share_low;  /* no placement within the tolerance has a smaller share */
+	bool share_proven; /* cost.share is the smallest there is */
 };
 
 enum proof { PROOF_NONE, PROOF_CLOSED, PROOF_PAIRING, PROOF_COUNTS, PROOF_SETS, PROOF_MILP, PROOFS };
@@ -94,6 +98,7 @@ double layer_dropped(const double *load, int experts, double factor);
 struct placement_layer {
 	int64_t number;
 	struct layer_stats stats;
+	double dropped;          /* tokens above the capacity factor, 0..1 */
 	int *expert_of_slot;     /* [gpus * slots_per_gpu] */
 	struct placement_cost cost;
 	double lower_bound;      /* of the ratio, for any placement */
@@ -102,13 +107,13 @@ struct placement_layer {
 	enum proof proof;        /* what gave the bound */
 	double objective_low;    /* GOAL_TRAFFIC: of the share at this node balance; GOAL_PAIRS: of split */
 	bool objective_proven;
-	double split_load_gain;  /* copies: ratio that dispatch weights could still reach; 0: not asked */
+	double price_gap;        /* GOAL_TRAFFIC: of the layer's price over a bound of it */
+	double split_low;        /* copies: the ratio that uneven dispatch weights reach; 0: not asked */
 	int tolerance;           /* index into points that the answer started from; -1: none */
-	bool kept;               /* the placement in use (or contiguous) is as good as any */
 	struct placement_point points[PLACEMENT_POINTS];
 	struct placement_cost baseline[BASELINES]; /* ratio 0: not defined */
 	int moved;               /* slots that get an expert their GPU does not have; -1: nothing to compare */
-	double from_ratio;       /* of the placement in use; 0: none */
+	struct placement_cost from; /* of the placement in use; ratio 0: none was given */
 };
 
 struct placement {
@@ -117,13 +122,19 @@ struct placement {
 	struct placement_layer *layer;
 	/* Means over layers (sums for `moved`); worst layer of the ratio. */
 	struct placement_cost mean, baseline_mean[BASELINES];
-	struct placement_point point_mean[PLACEMENT_POINTS];
+	struct placement_point point_mean[PLACEMENT_POINTS]; /* share_proven: in all layers */
+	int shares_proven[PLACEMENT_POINTS];                 /* layers */
+	double price_gap_mean, price_gap_worst;
 	struct layer_stats stats_mean;
-	double worst_ratio, bound_mean, from_mean;
+	double dropped_mean;
+	struct placement_cost from_mean;
+	double worst_ratio, bound_mean, from_worst;
+	double objective_low_mean;
+	int objectives_proven;
 	double share_low_mean, contiguous_share;
 	int proven, within; /* layers proved; layers within 0.05 % of their bound */
 	double worst_gap;
-	int64_t moved;
+	int64_t moved;       /* -1: nothing to compare */
 	bool stopped_early; /* the time limit was met */
 	bool no_traffic_gain; /* no placement saves 2 % of the traffic */
 	double chain_low;   /* GOAL_CHAIN: 0 unless proved */
@@ -145,6 +156,9 @@ int placement_check_options(
 void placement_cost(struct arena *scratch, const struct loads *loads,
     const struct placement_options *options, int layer, const struct assignment *assignment,
     const struct assignment *next, struct placement_cost *cost);
+/* Tokens of each GPU, snapshots and sources together. */
+void placement_gpu_loads(struct arena *scratch, const struct loads *loads, int layer,
+    const struct assignment *assignment, double *load);
 struct assignment assignment_of_slots(struct arena *arena, const int *expert_of_slot, int slots,
     int slots_per_gpu);
 /* NULL when the baseline is not defined: groups that do not spread over the nodes. */

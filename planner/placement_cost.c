@@ -17,6 +17,8 @@
 #include "planner/placement_private.h"
 
 const char *const goal_names[] = {"load", "traffic", "pairs", "chain", NULL};
+const char *const goal_labels[] = {"the fullest GPU", "time: fullest GPU and traffic between nodes",
+    "pairs of a token on several nodes", "hops between layers", NULL};
 const char *const proof_names[] = {"none", "closed form", "pairing", "copy counts",
     "set cover LP", "integer programme", NULL};
 
@@ -183,6 +185,22 @@ assignment_of_slots(struct arena *arena, const int *expert_of_slot, int slots, i
 		a.gpu[s] = s / slots_per_gpu;
 	}
 	return a;
+}
+
+void
+placement_gpu_loads(struct arena *scratch, const struct loads *loads, int layer,
+    const struct assignment *a, double *load)
+{
+	struct arena_mark mark = arena_mark(scratch);
+	double *total = arena_array(scratch, (size_t)loads->experts, sizeof(double));
+	double *count = arena_array(scratch, (size_t)loads->experts, sizeof(double));
+
+	loads_total(loads, layer, total);
+	for (int i = 0; i < a->copies; i++)
+		count[a->expert[i]]++;
+	for (int i = 0; i < a->copies; i++)
+		load[a->gpu[i]] += total[a->expert[i]] / count[a->expert[i]];
+	arena_reset(scratch, mark);
 }
 
 /* part[node][expert]: of the expert's copies, those on the node. */

@@ -362,7 +362,7 @@ fix_columns(const struct node_problem *p, const struct nodes_lp *lp, const int *
 
 double
 nodes_prove(struct arena *scratch, const struct node_problem *p, const struct nodes_lp *lp,
-    int *node_of, bool *proven)
+    double effort, int *node_of, bool *proven)
 {
 	struct arena_mark mark = arena_mark(scratch);
 	struct milp *milp = build(scratch, p, MILP_BINARY);
@@ -374,7 +374,8 @@ nodes_prove(struct arena *scratch, const struct node_problem *p, const struct no
 
 	for (int e = 0; e < p->experts; e++)
 		start[e * p->nodes + node_of[e]] = 1;
-	options.iteration_limit = PROVE_WORK / (p->experts * p->nodes) + PROVE_LEAST;
+	options.iteration_limit =
+	    (int)(effort * PROVE_WORK / (p->experts * p->nodes)) + PROVE_LEAST;
 	fix_columns(p, lp, node_of, milp);
 	result = milp_solve(scratch, milp, &options);
 	*proven = result.status == MILP_OPTIMAL;

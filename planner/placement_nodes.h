@@ -38,8 +38,9 @@ bool nodes_round(struct arena *scratch, const struct node_problem *problem,
 /*
  * The integer programme, from node_of on, without what the LP rules out: better where
  * GLPK finds better. Returns the bound that was reached; *proven: node_of is optimal.
+ * `effort` 1 takes about two seconds at most.
  */
 double nodes_prove(struct arena *scratch, const struct node_problem *problem,
-    const struct nodes_lp *lp, int *node_of, bool *proven);
+    const struct nodes_lp *lp, double effort, int *node_of, bool *proven);
 
 #endif

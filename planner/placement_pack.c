@@ -389,50 +389,47 @@ best_with(struct pack *pack, int a, struct move *best)
 	pack->work += (uint64_t)pack->items * (uint64_t)(pack->slots * pack->vectors);
 }
 
-static void
-descend_single(struct pack *pack)
+/* Several vectors: the best over the slowest bin of each. */
+static bool
+best_several(struct pack *pack, struct move *best)
 {
-	struct move move;
+	const struct pack_top *tops = pack->tops;
 
-	while (best_single(pack, slowest_bin(pack, 0), &move))
-		exchange(pack, move.a, move.i, move.b, move.j);
+	pack_watch(pack);
+	best->b = -1;
+	best->value = 0;
+	for (int v = 0; v < pack->vectors; v++)
+		best->value += tops[v].time[0];
+	best->value *= 1 - GAIN;
+	for (int v = 0; v < pack->vectors; v++) {
+		bool seen = false;
+
+		for (int u = 0; u < v; u++)
+			seen = seen || tops[u].bin[0] == tops[v].bin[0];
+		if (!seen)
+			best_with(pack, tops[v].bin[0], best);
+	}
+	return best->b >= 0;
 }
 
-static void
-descend_several(struct pack *pack)
+bool
+pack_step(struct pack *pack)
 {
-	struct pack_top *tops = pack->tops;
-	struct move best = {.b = 0};
+	struct move move;
+	bool found = pack->bins > 1 &&
+	    (pack->vectors == 1 ? best_single(pack, slowest_bin(pack, 0), &move)
+	                        : best_several(pack, &move));
 
-	while (best.b >= 0) {
-		best.b = -1;
-		best.value = 0;
-		pack_watch(pack);
-		for (int v = 0; v < pack->vectors; v++)
-			best.value += tops[v].time[0];
-		best.value *= 1 - GAIN;
-		for (int v = 0; v < pack->vectors; v++) {
-			bool seen = false;
-
-			for (int u = 0; u < v; u++)
-				seen = seen || tops[u].bin[0] == tops[v].bin[0];
-			if (!seen)
-				best_with(pack, tops[v].bin[0], &best);
-		}
-		if (best.b >= 0)
-			exchange(pack, best.a, best.i, best.b, best.j);
-	}
+	if (found)
+		exchange(pack, move.a, move.i, move.b, move.j);
+	return found;
 }
 
 void
 pack_descend(struct pack *pack)
 {
-	if (pack->bins < 2)
-		return;
-	if (pack->vectors == 1)
-		descend_single(pack);
-	else
-		descend_several(pack);
+	while (pack_step(pack))
+		;
 	pack_sums(pack); /* the rounding of many additions and subtractions taken out */
 }
 

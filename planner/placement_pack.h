@@ -2,6 +2,7 @@
 #ifndef MOEPLAN_PLACEMENT_PACK_H
 #define MOEPLAN_PLACEMENT_PACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
@@ -54,6 +55,8 @@ void pack_copy(struct pack *to, const struct pack *from);
 void pack_lpt(struct arena *scratch, struct pack *pack);
 /* Best exchange of an item of the slowest bin with another bin's, until none helps. */
 void pack_descend(struct pack *pack);
+/* One of those exchanges; false when none helps. */
+bool pack_step(struct pack *pack);
 /*
  * Disturb, descend, keep what is not worse; until the value is down to `target`
  * or `budget` exchanges were looked at.

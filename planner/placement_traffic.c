@@ -8,7 +8,10 @@
  * then improved together: exchanges between any two GPUs while the layer's price
  *     compute * ratio + traffic * ratio * share
  * falls. The cheapest of all is the answer. Its traffic is proved against the integer
- * programme at the node balance that it has.
+ * programme at the node balance that it has. Bound of the price: a placement whose
+ * node balance lies between two steps has a ratio of at least the lower one and of the
+ * load bound, and a share of at least what the LP allows under the upper one; the least over
+ * all steps.
  */
 #include "planner/placement_traffic.h"
 
@@ -21,6 +24,7 @@
 const double placement_tolerances[PLACEMENT_POINTS] = {-1, 0.005, 0.01, 0.02, 0.05};
 
 enum { NODE_ROUNDS = 50, INSIDE_WORK = 100000, JOINT_PASSES = 60 };
+#define SWEEP_EFFORT 0.25 /* of a proof, for each point of the sweep */
 
 double
 price_of(const struct placement_price *price, const struct placement_cost *cost)
@@ -194,20 +198,26 @@ offer_both(struct arena *scratch, const struct layer_problem *p, int *expert_of_
 /* One tolerance: nodes, then GPUs. False when no node assignment is within it. */
 static bool
 solve_point(struct arena *scratch, const struct layer_problem *p, double cap, struct rng *rng,
-    int *expert_of_slot, double *share_low)
+    int *expert_of_slot, struct placement_point *point)
 {
 	struct node_problem np = nodes_of(p, cap);
 	int *node_of = arena_array(scratch, (size_t)p->experts, sizeof(int));
 	int *rounded = arena_array(scratch, (size_t)p->experts, sizeof(int));
 	struct nodes_lp lp = nodes_relax(scratch, &np);
 
-	*share_low = fmax(0, 1 - lp.bound / p->sum);
+	point->share_low = fmax(0, 1 - lp.bound / p->sum);
 	if (nodes_least_load(scratch, &np, node_of) > cap * (1 + 1e-9))
 		return false;
 	if (nodes_round(scratch, &np, &lp, rounded) &&
 	    nodes_gain(&np, rounded) > nodes_gain(&np, node_of))
 		memcpy(node_of, rounded, (size_t)p->experts * sizeof(int));
 	nodes_search(scratch, &np, rng, p->options->quick ? 5 : NODE_ROUNDS, node_of);
+	if (!p->options->quick) {
+		double bound = nodes_prove(
+		    scratch, &np, &lp, SWEEP_EFFORT, node_of, &point->share_proven);
+
+		point->share_low = fmax(0, 1 - bound / p->sum);
+	}
 	place_in_nodes(scratch, p, rng, node_of, expert_of_slot);
 	return true;
 }
@@ -220,6 +230,29 @@ least_cap(struct arena *scratch, const struct layer_problem *p)
 	int *node_of = arena_array(scratch, (size_t)p->experts, sizeof(int));
 
 	return fmax(p->sum / p->nodes, nodes_least_load(scratch, &np, node_of));
+}
+
+/* Node balance over the load bound, where the least share is asked for. */
+static const double bound_steps[] = {1, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, INFINITY};
+
+/* No placement of the layer has a lower price. */
+static double
+price_bound(struct arena *scratch, const struct layer_problem *p, const struct placement_layer *layer)
+{
+	struct placement_price price = p->options->price;
+	double low = layer->lower_bound, bound = INFINITY;
+
+	for (size_t k = 0; k < sizeof(bound_steps) / sizeof(bound_steps[0]); k++) {
+		struct arena_mark mark = arena_mark(scratch);
+		double ratio = layer->lower_bound * bound_steps[k];
+		struct node_problem np = nodes_of(p, fmin(p->sum, ratio * p->sum / p->nodes));
+		double share = fmax(0, 1 - nodes_relax(scratch, &np).bound / p->sum);
+
+		bound = fmin(bound, low * (price.compute + price.traffic * share));
+		low = fmax(low, ratio);
+		arena_reset(scratch, mark);
+	}
+	return bound;
 }
 
 void
@@ -239,10 +272,12 @@ solve_traffic(struct arena *arena, const struct layer_problem *p, const struct l
 		if (p->options->quick && k != PLACEMENT_POINTS - 2)
 			continue;
 		if (solve_point(arena, p, least * (1 + placement_tolerances[k]), rng,
-		        expert_of_slot, &point->share_low))
+		        expert_of_slot, point))
 			offer_both(arena, p, expert_of_slot, k, &best, layer);
 		arena_reset(arena, mark);
 	}
+	if (!p->options->quick)
+		layer->price_gap = fmax(0, best / price_bound(arena, p, layer) - 1);
 }
 
 double
@@ -267,13 +302,22 @@ prove_traffic(struct arena *arena, const struct layer_problem *p, struct placeme
 	    nodes_of(p, layer->cost.node_ratio * p->sum / p->nodes * (1 + 1e-12));
 	double gain, bound;
 	struct nodes_lp lp;
+	const struct placement_point *from =
+	    layer->tolerance > 0 ? &layer->points[layer->tolerance] : NULL;
 	bool proven;
 
+	if (from && from->share_proven && layer->cost.share >= from->cost.share - 1e-12 &&
+	    layer->cost.share <= from->cost.share + 1e-12 &&
+	    layer->cost.node_ratio <= from->cost.node_ratio * (1 + 1e-12)) {
+		layer->objective_low = from->share_low; /* it is that point, proved above */
+		layer->objective_proven = true;
+		return;
+	}
 	for (int s = 0; s < p->gpus * p->slots; s++)
 		node_of[layer->expert_of_slot[s]] = s / per_node;
 	gain = nodes_gain(&np, node_of);
 	lp = nodes_relax(arena, &np);
-	bound = nodes_prove(arena, &np, &lp, node_of, &proven);
+	bound = nodes_prove(arena, &np, &lp, 1, node_of, &proven);
 	layer->objective_low = fmax(0, 1 - bound / p->sum);
 	layer->objective_proven = proven && nodes_gain(&np, node_of) <= gain * (1 + 1e-9);
 	arena_reset(arena, mark);

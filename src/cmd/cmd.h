@@ -11,6 +11,7 @@
 #include "base/doc.h"
 #include "base/field.h"
 #include "base/str.h"
+#include "cmd/place_args.h"
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/model.h"
@@ -80,6 +81,7 @@ struct request {
 	int64_t gpus_per_node; /* groups */
 	struct check_options check;
 	const char *target;    /* emit */
+	struct place_args place;
 
 	struct model *model;
 	const struct doc *model_doc; /* what `model` was read from */
@@ -118,7 +120,8 @@ void request_init(struct request *request, struct arena *arena);
 int request_options(struct request *request, struct diags *diags);
 
 command_run_fn cmd_model, cmd_estimate, cmd_groups, cmd_plan, cmd_check, cmd_explain, cmd_emit,
-    cmd_completion, cmd_help;
+    cmd_place, cmd_completion, cmd_help;
+command_sets_fn place_sets; /* cmd_place.c */
 
 /*
  * inputs.c: loads MODEL, CLUSTER and JOB arguments into the request; options

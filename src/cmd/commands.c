@@ -167,6 +167,12 @@ static const char *const emit_examples[] = {
     "moeplan plan run.yaml --format json | moeplan emit - --for slurm",
     NULL,
 };
+static const char *const place_examples[] = {
+    "moeplan place counts.csv --gpus 16",
+    "moeplan place by-node.csv --gpus 32 --nodes 4 --map csv --output placement.csv",
+    "moeplan place --load-skew cv=0.4,experts=256,layers=58 --gpus 64 --redundant 64",
+    NULL,
+};
 static const char *const completion_examples[] = {
     "source <(moeplan completion bash)",
     "moeplan completion fish > ~/.config/fish/completions/moeplan.fish",
@@ -220,6 +226,23 @@ const struct command commands[] = {
 		     MODEL_TEXT CLUSTER_TEXT JOB_TEXT,
 	    .examples = plan_examples, .sets = plan_sets, .run = cmd_plan,
 	    .slots = TAKES_ALL, .has_document = true,
+	},
+	{
+	    .name = "place",
+	    .summary = "which expert on which GPU, what that gains, and what is proved",
+	    .arguments = "LOADS [MODEL CLUSTER]",
+	    .about = "Which expert goes on which GPU? Reads the loads that training or serving logs,\n"
+		     "says how uneven they are, and places the experts of every layer so that the\n"
+		     "fullest GPU has least to do and tokens stay on their node, with bounds.\n\n"
+		     "LOADS    counts as CSV (layer,e0,e1,... and perhaps a first column node, domain\n"
+		     "         or snapshot) or JSON, a matrix of pairs, a log of routes (JSON lines) or\n"
+		     "         of training, or '-'\n" MODEL_TEXT CLUSTER_TEXT
+		     "With MODEL and CLUSTER placements are weighed by the planner's step time.\n",
+	    .examples = place_examples,
+	    .sets = place_sets,
+	    .run = cmd_place,
+	    .slots = TAKES_ALL,
+	    .has_document = true,
 	},
 	{
 	    .name = "groups",

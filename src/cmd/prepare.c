@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Is everything there that an estimate needs? */
+#include <string.h>
+
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "model/loads.h"
 #include "planner/estimate.h"
 
 static int
@@ -70,6 +73,47 @@ need_covered_choices(struct request *request)
 	return STATUS_NO;
 }
 
+/* A trace of loads that the job names; its experts must be the model's. */
+static int
+need_loads(struct request *request)
+{
+	const struct layer_kind *moe = model_moe(request->model);
+	struct load_skew *skew = &request->job.skew;
+	struct loc nowhere = {NULL, 0, 0};
+	const struct loads *loads;
+
+	if (skew->kind != SKEW_TRACE || skew->loads)
+		return 0;
+	loads = request_loads(request, skew->path);
+	if (!loads)
+		return -1;
+	if (!moe || moe->ffn.experts != loads->experts)
+		return diag_error(request->diags, nowhere,
+		    "'%s' has loads of %d experts, the model has %lld", loads->name, loads->experts,
+		    moe ? (long long)moe->ffn.experts : 0LL);
+	skew->loads = loads;
+	diag_add(request->diags, nowhere, NULL, SEVERITY_NOTE,
+	    "experts are taken to be placed for the loads of '%s', layer by layer", loads->name);
+	diag_last_hint(request->diags, "'moeplan place %s' shows where, and what that gains",
+	    loads->name);
+	return 0;
+}
+
+const struct loads *
+request_loads(struct request *request, const char *path)
+{
+	struct input_file *input = arena_alloc(request->arena, sizeof(*input));
+	const struct loads *loads = loads_read(request->arena, request->diags, path);
+
+	if (!loads)
+		return NULL;
+	input->name = loads->name;
+	memcpy(input->sha256, loads->sha256, sizeof(input->sha256));
+	*request->last_input = input;
+	request->last_input = &input->next;
+	return loads;
+}
+
 enum status
 job_prepare(struct request *request)
 {
@@ -77,6 +121,7 @@ job_prepare(struct request *request)
 	enum status status;
 
 	missing |= need_seq_len(request);
+	missing |= need_loads(request);
 	if (missing)
 		return STATUS_USAGE;
 	status = need_covered_model(request);

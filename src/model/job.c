@@ -383,17 +383,29 @@ skew_pair(struct entry *entry, const char *key, const char *text, const struct d
 		    !(number >= row->min && number <= row->max))
 			return refuse_cap(entry, key, text, value,
 			    arena_printf(entry->context->arena, "%g to %g", row->min, row->max));
-		entry->job->skew = (struct load_skew){row->kind, number};
+		entry->job->skew = (struct load_skew){.kind = row->kind, .value = number};
 		return 0;
 	}
 	return refuse_value(entry->field, value, entry->context, "balanced, max=X, cv=X or zipf=X");
+}
+
+/* Beside the file that names it; an option names it from where the user is. */
+static const char *
+trace_path(struct arena *arena, const struct doc *value)
+{
+	const char *slash = value->loc.line > 0 ? strrchr(value->loc.file, '/') : NULL;
+
+	if (!slash || value->text[0] == '/')
+		return arena_strdup(arena, value->text);
+	return arena_printf(
+	    arena, "%.*s%s", (int)(slash - value->loc.file) + 1, value->loc.file, value->text);
 }
 
 static int
 read_load_skew(
     const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
-	static const char allowed[] = "balanced, max=1.7, cv=0.4 or zipf=1.0";
+	static const char allowed[] = "balanced, max=1.7, cv=0.4, zipf=1.0 or a file of loads";
 	struct entry entry = {.field = field, .job = object, .context = context};
 
 	if (value->kind == DOC_MAP && value->count == 1)
@@ -402,15 +414,13 @@ read_load_skew(
 	if (value->kind != DOC_STRING)
 		return refuse_value(field, value, context, allowed);
 	if (strcmp(value->text, "balanced") == 0) {
-		entry.job->skew = (struct load_skew){SKEW_BALANCED, 0};
+		entry.job->skew = (struct load_skew){.kind = SKEW_BALANCED};
 		return 0;
 	}
 	if (!strchr(value->text, '=')) {
-		diag_error(context->diags, value->loc,
-		    "'%s': load traces such as '%.60s' are not read here", field->name,
-		    value->text);
-		diag_last_hint(context->diags, "describe the load instead: %s", allowed);
-		return -1;
+		entry.job->skew = (struct load_skew){
+		    .kind = SKEW_TRACE, .path = trace_path(context->arena, value)};
+		return 0;
 	}
 	if (strchr(value->text, ','))
 		return refuse_value(field, value, context, allowed);
@@ -426,6 +436,12 @@ read_load_skew(
 
 static const char *const skew_words[] = {"balanced", "max=", "cv=", "zipf=", NULL};
 
+#define LOAD_SKEW                                                                                  \
+	CUSTOM("load_skew", "balanced|max=X|cv=X|zipf=X|FILE", read_load_skew, skew_words,         \
+	    "how unevenly tokens spread over experts (balanced); FILE: loads as for 'moeplan place'")
+
+const struct field job_skew_fields[] = {LOAD_SKEW, {.name = NULL}};
+
 /* clang-format off */
 const struct field job_fields[] = {
 	CUSTOM("pin", "AXIS=VALUE,...", read_pin, NULL,
@@ -435,8 +451,7 @@ const struct field job_fields[] = {
 	       "upper limits of axes, step time, memory, GPUs: tp=8,step=20s,memory=70GiB"),
 	{ .name = "top", .arg = "N", .help = "strategies in the answer (3)", .kind = FIELD_INT,
 	  .offset = MEMBER(top), .min = 1, .max = MAX_TOP },
-	CUSTOM("load_skew", "balanced|max=X|cv=X|zipf=X", read_load_skew, skew_words,
-	       "how unevenly tokens spread over experts (balanced)"),
+	LOAD_SKEW,
 	{ .name = "reserve", .arg = "SIZE", .help = "memory kept free on every GPU",
 	  .kind = FIELD_BYTES, .offset = MEMBER(reserve_bytes) },
 	{ .name = "objective", .arg = "time|memory|gpus", .help = "what is minimised (time)",

@@ -7,6 +7,8 @@
 
 #include "model/strategy.h"
 
+struct loads;
+
 /* The axes of the search, in the order in which they are printed. */
 enum axis {
 	AXIS_TP,
@@ -42,10 +44,20 @@ const char *axis_value_text(struct arena *arena, enum axis axis, int64_t value);
 enum objective { OBJECTIVE_TIME, OBJECTIVE_MEMORY, OBJECTIVE_GPUS };
 extern const char *const objective_names[];
 
-enum skew_kind { SKEW_BALANCED, SKEW_MAX, SKEW_CV, SKEW_ZIPF };
+enum skew_kind { SKEW_BALANCED, SKEW_MAX, SKEW_CV, SKEW_ZIPF, SKEW_TRACE };
+/* Experts placed on `ep` ranks of `nodes` nodes under a trace: fullest rank and traffic. */
+struct skew_point {
+	int64_t ep, nodes;
+	double hot, off_node;
+};
 struct load_skew {
 	enum skew_kind kind;
 	double value; /* SKEW_MAX: fullest rank / mean; SKEW_CV: of expert loads; SKEW_ZIPF: exponent */
+	double off_node; /* tokens that leave the node, over what even spreading sends; 0: as that */
+	const char *path;          /* SKEW_TRACE: a file of loads … */
+	const struct loads *loads; /* … and what is in it, once it was read (see loads.h) */
+	int n_points;              /* of the evaluator, made from the loads */
+	const struct skew_point *points;
 };
 
 struct job {
@@ -66,6 +78,8 @@ struct job {
 void job_init(struct job *job);
 /* `--pin tp=2,ep=8`, `--forbid pp`, `--max tp=8,step=20s,memory=70GiB,gpus=512`, `--top` … */
 extern const struct field job_fields[];
+/* The row of the load alone, for commands that search nothing. */
+extern const struct field job_skew_fields[];
 /* A job file or `job:` section (schema moeplan/job/v1); -1 after adding errors. */
 int job_read(struct job *job, const struct doc *doc, struct field_context *context);
 
