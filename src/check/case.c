@@ -36,14 +36,18 @@ static const struct {
     {"torchtitan", FRAMEWORK_TORCHTITAN, false},
 };
 
-void
-config_init(struct config *config)
+/* Facts of cases are nobody's words, everything else is the framework's. */
+static enum config_form
+form_of(const struct config *config, const char *name)
 {
-	memset(config, 0, sizeof(*config));
-	config->form = CONFIG_NUMBERS;
-	config->launch.rank = -1;
-	config->launch.local_rank = -1;
-	strategy_init(&config->strategy);
+	static const enum config_form forms[FRAMEWORKS] = {
+	    [FRAMEWORK_MEGATRON] = CONFIG_MEGATRON,
+	    [FRAMEWORK_DEEPSPEED] = CONFIG_DEEPSPEED,
+	    [FRAMEWORK_TORCHTITAN] = CONFIG_TORCHTITAN,
+	};
+	const struct case_field *field = case_field_find(name);
+
+	return field && field->own ? CONFIG_NUMBERS : forms[config->strategy.framework];
 }
 
 void
@@ -56,6 +60,7 @@ config_add(struct config *config, struct arena *arena, const char *name, const s
 	*end = arena_alloc(arena, sizeof(**end));
 	(*end)->name = name;
 	(*end)->value = value;
+	(*end)->form = form_of(config, name);
 }
 
 struct reader {

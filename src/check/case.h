@@ -20,8 +20,6 @@ struct check_case {
 /* NULL after adding errors. */
 struct check_case *case_read(struct arena *arena, struct diags *diags, const struct doc *doc);
 
-/* An empty configuration: nothing is given. */
-void config_init(struct config *config);
 /* Appends a setting. */
 void config_add(
     struct config *config, struct arena *arena, const char *name, const struct doc *value);

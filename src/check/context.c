@@ -40,16 +40,7 @@ static const char *const negations[][2] = {
 static const struct setting *
 find_direct(const struct facts *facts, const char *name)
 {
-	static const char *const sections[] = {"model", "train", "dataset", "ddp", "comm_overlap",
-	    "optimizer", "checkpoint", "dist", "mixed_precision"};
-	const struct config *config = facts->check->config;
-	const struct setting *found = setting_find(config, name);
-
-	if (found || config->form != CONFIG_BRIDGE)
-		return found;
-	for (size_t i = 0; !found && i < sizeof(sections) / sizeof(sections[0]); i++)
-		found = setting_find(config, arena_printf(facts->arena, "%s.%s", sections[i], name));
-	return found;
+	return setting_find(facts->check->config, name);
 }
 
 static const struct setting *
@@ -99,6 +90,8 @@ value_of_doc(struct arena *arena, const struct doc *doc)
 static struct value
 setting_value(const struct facts *facts, const struct setting *setting)
 {
+	if (setting->unresolved)
+		return value_undecided;
 	return value_of_doc(facts->arena, setting->value);
 }
 
@@ -314,7 +307,9 @@ facts_init(struct facts *facts, const struct check_context *check, struct arena 
 
 	*facts = (struct facts){.check = check, .arena = arena, .model = check->model};
 	facts->complete = is_complete(check->config);
-	facts->framework = check->other ? RULE_OTHER : 1U << check->strategy->framework;
+	facts->framework = check->other || check->config->form == CONFIG_TUTEL
+			       ? (unsigned)RULE_OTHER
+			       : 1U << check->strategy->framework;
 	facts->version = version ? version : check->config->version;
 	facts->partial = !check->model;
 	if (facts->partial)

@@ -474,21 +474,41 @@ decide(struct run *run, const struct compiled *c)
 		run->decided++;
 }
 
+/* A block and its members may say the same thing: once is enough. */
+static void
+drop_repetition(struct diags *diags, struct diag *before, int errors, int warnings, int notes)
+{
+	if (!before || diags->last == before || before->next != diags->last ||
+	    !before->rule || strcmp(before->rule, diags->last->rule) != 0 ||
+	    strcmp(before->message, diags->last->message) != 0)
+		return;
+	before->next = NULL;
+	diags->last = before;
+	diags->errors = errors;
+	diags->warnings = warnings;
+	diags->notes = notes;
+}
+
 static void
 decide_each(struct run *run, const struct compiled *c)
 {
 	const struct setting *setting = run->facts->check->config->settings;
+	int decided = run->decided, undecided = run->undecided;
+	struct diags *diags = run->diags;
 
 	for (; setting; setting = setting->next) {
-		int decided = run->decided, undecided = run->undecided;
+		struct diag *before = diags->last;
+		int errors = diags->errors, warnings = diags->warnings, notes = diags->notes;
 
+		if (setting->form == CONFIG_NUMBERS)
+			continue;
 		run->facts->setting = setting;
 		decide(run, c);
-		run->decided = decided;
-		run->undecided = undecided;
+		drop_repetition(diags, before, errors, warnings, notes);
 	}
 	run->facts->setting = NULL;
-	run->decided++;
+	run->decided = decided + 1;
+	run->undecided = undecided;
 }
 
 int
