@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What does DeepSpeed itself say of a configuration and the client's fragment? One JSON case a line.
+
+Runs DeepSpeedConfig (with an mpu's data-parallel size where the client has one), the AutoEP parser and
+its folding rules, native MoE layers and PipelineModule as the emitted Python makes them, and the
+expert groups of utils.groups, over torch's "fake" backend.
+"""
+import contextlib
+import io
+import json
+import logging
+import os
+import sys
+import warnings
+
+warnings.filterwarnings("ignore")
+logging.disable(logging.CRITICAL)
+os.environ.setdefault("DS_ACCELERATOR", "cpu")
+
+import torch
+import deepspeed
+from deepspeed.module_inject.auto_ep_config import parse_autoep_config, validate_autoep_config
+from deepspeed.runtime.config import DeepSpeedConfig
+from deepspeed.utils import groups
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+
+class Mpu:
+    """Sizes of the client's own tensor-parallel groups."""
+
+    def __init__(self, case):
+        self.case = case
+
+    def get_data_parallel_world_size(self):
+        return self.case["world"] // (self.case["tp"] * self.case["pp"])
+
+    def get_model_parallel_world_size(self):
+        return self.case["tp"]
+
+    get_tensor_model_parallel_world_size = get_model_parallel_world_size
+
+
+class DecoderLayer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+
+
+class Embedding(DecoderLayer):
+    pass
+
+
+class Head(DecoderLayer):
+    pass
+
+
+def check_config(case, config):
+    mpu = Mpu(case) if case["tp"] > 1 and "tensor_parallel" not in config else None
+    if case["pp"] > 1:
+        mpu = Mpu(case)
+    parsed = DeepSpeedConfig(config, mpu=mpu)
+    if case.get("global_batch") and "tensor_parallel" not in config and parsed.train_batch_size != case["global_batch"]:
+        raise ValueError(f"train_batch_size {parsed.train_batch_size}, not {case['global_batch']}")
+    if case["pp"] > 1 and parsed.zero_optimization_stage > 1:  # runtime/pipe/engine.py
+        raise AssertionError("ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism")
+    return parsed
+
+
+def check_auto_ep(case, config, parsed):
+    section = config.get("expert_parallel")
+    if not section:
+        return
+    auto = parse_autoep_config(section)
+    offload = parsed.zero_config.offload_optimizer
+    validate_autoep_config(
+        auto, case["world"], case["pp"], case["tp"], 1,
+        zero_stage=parsed.zero_optimization_stage,
+        use_data_before_expert_parallel=parsed.use_data_before_expert_parallel_,
+        zero_offload_optimizer=offload is not None and str(offload.device) != "none",
+    )
+    if parsed.zero_optimization_stage == 3 and case["tp"] > 1:  # runtime/engine.py
+        raise ValueError("AutoEP with ZeRO Stage 3 does not support AutoTP")
+    if case["experts"] % auto.autoep_size != 0:  # validate_autoep_post_detection, which wants a model
+        raise ValueError(f"num_experts ({case['experts']}) not divisible by autoep_size")
+
+
+def check_tensor_parallel(case, config):
+    size = config.get("tensor_parallel", {}).get("autotp_size", 1)
+    if case["world"] % max(size, 1) != 0:
+        groups._ensure_divisibility(case["world"], size)
+
+
+def check_native(case, scope, config):
+    layer = scope["moe_layer"](torch.nn.Linear(1, 1))
+    if config["zero_optimization"]["stage"] == 3:  # runtime/engine.py
+        raise AssertionError("Native DeepSpeed MoE is not supported with ZeRO Stage 3")
+    stage = case["world"] // case["pp"]
+    if layer.enable_expert_tensor_parallelism:
+        theirs, copies = groups._get_expert_parallel_ranks(
+            case["world"], case["tp"], layer.ep_size, case["pp"], case["data_first"])
+        compare(case, "ep", theirs)
+        compare(case, "expert_dp", copies)
+    else:
+        groups._ensure_divisibility(stage, layer.ep_size)
+    scope["optimizer_groups"](layer.parameters())
+
+
+def compare(case, name, theirs):
+    ours = case.get("groups", {}).get(name)
+    if ours and sorted(map(list, theirs)) != sorted(ours):
+        raise ValueError(f"group '{name}' differs: ours {ours[:2]}…, theirs {theirs[:2]}…")
+
+
+def check_pipeline(case, scope):
+    from deepspeed.pipe import LayerSpec
+
+    layers = [LayerSpec(Embedding), *(LayerSpec(DecoderLayer) for _ in range(case["layers"])), LayerSpec(Head)]
+    module = scope["pipeline"](layers, DecoderLayer, None)
+    each = case["layers"] // case["pp"]
+    if [module.parts[i + 1] - module.parts[i] for i in range(case["pp"])] != [
+        each + (i == 0) + (i == case["pp"] - 1) for i in range(case["pp"])
+    ]:
+        raise ValueError(f"stages hold other layers than planned: {module.parts}")
+
+
+def judge(case):
+    config = json.loads(case["files"]["ds_config.json"])
+    scope = {}
+    exec(case["files"]["deepspeed_client.py"], scope)
+    if case["world"] % case["pp"] != 0:
+        raise ValueError("num_stages must divide distributed world size")  # pipe/module.py
+    torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=case["world"])
+    try:
+        deepspeed.init_distributed(dist_backend="fake", verbose=False)
+        parsed = check_config(case, config)
+        check_auto_ep(case, config, parsed)
+        check_tensor_parallel(case, config)
+        if "moe_layer" in scope:
+            check_native(case, scope, config)
+        if "pipeline" in scope:
+            check_pipeline(case, scope)
+    finally:
+        deepspeed.comm.comm.cdb = None
+        torch.distributed.destroy_process_group()
+
+
+def main():
+    for line in sys.stdin:
+        case = json.loads(line)
+        problem = None
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            try:
+                judge(case)
+            except Exception as error:  # whatever it raises is its verdict
+                problem = f"{type(error).__name__}: {error}"
+        print(json.dumps({"id": case["id"], "problem": problem}), flush=True)
+
+
+main()
