@@ -357,8 +357,10 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 	for (int v = 0; v < layout->vpp; v++)
 		chunk_time(e, s, c, layout, v * layout->pp + stage, &pass);
 	stage_parts(s, c, &pass, &slowest, handoffs(layout, stage), estimate);
-	estimate->exposed_s[TIME_PIPELINE] += m * (slowest_s - pass.forward_s - pass.backward_s);
-	estimate->exposed_s[TIME_BUBBLE] = schedule_s - m * slowest_s;
+	/* differences of equal sums may come out a rounding below zero */
+	estimate->exposed_s[TIME_PIPELINE] +=
+	    fmax(0, m * (slowest_s - pass.forward_s - pass.backward_s));
+	estimate->exposed_s[TIME_BUBBLE] = fmax(0, schedule_s - m * slowest_s);
 	/* what another stage needs longer for its gradients and update */
 	estimate->exposed_s[TIME_DATA_PARALLEL] +=
 	    longest_s - slowest.traffic.exposed_s - slowest.optimizer_s;
