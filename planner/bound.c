@@ -139,8 +139,7 @@ evaluate_costs(const struct evaluator *e, const struct strategy *s, struct stage
 {
 	struct costs c;
 
-	memset(&c, 0, sizeof(c));
-	costs_init(e, s, &c);
+	costs_init(e, s, false, &c);
 	stage_costs(e, s, &c, out);
 }
 
@@ -228,8 +227,7 @@ evaluate_bound(const struct evaluator *e, const struct strategy *s)
 	struct bound bound;
 	struct costs c;
 
-	memset(&c, 0, sizeof(c));
-	costs_init(e, s, &c);
+	costs_init(e, s, false, &c);
 	bound.step_s = schedule_bound(e, s, &c) + rate_table[RATE_STEP_S].value;
 	bound.memory_bytes = memory_bound(e, s, &c);
 	return bound;

@@ -80,9 +80,8 @@ evaluate_with(const struct evaluator *e, const struct strategy *s, const struct 
 {
 	struct costs c;
 
-	memset(&c, 0, sizeof(c));
 	memset(estimate, 0, sizeof(*estimate));
-	costs_init(e, s, &c);
+	costs_init(e, s, stages != NULL, &c);
 	estimate->strategy = *s;
 	if (layout)
 		estimate->layout = *layout;

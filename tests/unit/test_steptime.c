@@ -63,7 +63,7 @@ Test(steptime, a_hot_rank_slows_the_step)
 	struct strategy s = fixture_strategy(&f, 1, 1, 1, 1, 8, 1, 256, 4096);
 	struct estimate even = cost(&f, s), hot;
 
-	f.job.skew = (struct load_skew){SKEW_MAX, 1.7};
+	f.job.skew = (struct load_skew){.kind = SKEW_MAX, .value = 1.7};
 	hot = cost(&f, s);
 	cr_assert_gt(hot.exposed_s[TIME_EXPERTS], 1.6 * even.exposed_s[TIME_EXPERTS]);
 	cr_assert_gt(hot.worst_bytes, even.worst_bytes);
@@ -124,7 +124,8 @@ Test(steptime, closed_form_is_near_the_simulation)
 /* Fullest rank over mean: nothing to average with one expert a rank, less with more. */
 Test(steptime, load_of_the_fullest_rank)
 {
-	struct load_skew zipf = {SKEW_ZIPF, 1.0}, cv = {SKEW_CV, 0.4}, even = {SKEW_BALANCED, 0};
+	struct load_skew zipf = {.kind = SKEW_ZIPF, .value = 1.0};
+	struct load_skew cv = {.kind = SKEW_CV, .value = 0.4}, even = {.kind = SKEW_BALANCED};
 
 	cr_assert_float_eq(load_hot(&even, 64, 8), 1, 1e-12);
 	cr_assert_float_eq(load_hot(&zipf, 64, 1), 1, 1e-12);
