@@ -49,6 +49,9 @@ struct check_report {
 	struct check_report *next;
 };
 
+/* cmd_check.c: reads a document and counts it among the inputs; NULL after adding errors. */
+const struct doc *request_document(struct request *request, const char *path);
+
 /* check_run.c: decides one configuration; everything ends up in the report. */
 void check_run(struct request *request, struct check_report *report);
 /* The worst of all reports. */

@@ -23,15 +23,31 @@ override(struct request *request, struct config *config)
 	return result;
 }
 
-static void
-add_input(struct request *request, const char *name, const char *text, size_t length)
+static const char *
+read_input(struct request *request, const char *path, const char **name, size_t *length)
 {
-	struct input_file *input = arena_alloc(request->arena, sizeof(*input));
+	const char *text = doc_read_file(request->arena, request->diags, path, length);
+	struct input_file *input;
 
-	input->name = name;
-	sha256_hex(text, length, input->sha256);
+	*name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+	if (!text)
+		return NULL;
+	input = arena_alloc(request->arena, sizeof(*input));
+	input->name = *name;
+	sha256_hex(text, *length, input->sha256);
 	*request->last_input = input;
 	request->last_input = &input->next;
+	return text;
+}
+
+const struct doc *
+request_document(struct request *request, const char *path)
+{
+	const char *name, *text;
+	size_t length;
+
+	text = read_input(request, path, &name, &length);
+	return text ? doc_parse(request->arena, request->diags, name, text, length) : NULL;
 }
 
 /* MODEL and CLUSTER come as options here: they are loaded as the other commands do it. */
@@ -83,16 +99,9 @@ static struct check_report *
 read_case(struct request *request)
 {
 	struct check_report *first = NULL, **end = &first;
-	const char *path = request->check.case_file, *text;
+	const struct doc *doc = request_document(request, request->check.case_file);
 	struct check_case *cases;
-	const struct doc *doc;
-	size_t length;
 
-	text = doc_read_file(request->arena, request->diags, path, &length);
-	if (!text)
-		return NULL;
-	add_input(request, path, text, length);
-	doc = doc_parse(request->arena, request->diags, path, text, length);
 	cases = doc ? case_read(request->arena, request->diags, doc) : NULL;
 	for (; cases; cases = cases->next) {
 		*end = new_report(request, &cases->config, cases->other, cases->framework);
@@ -112,19 +121,13 @@ import_files(struct request *request, struct config *config)
 	int result = 0;
 
 	for (size_t i = 0; i < request->arguments.count; i++) {
-		const char *path = request->arguments.positional[i];
-		const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+		const char *name, *text;
 		size_t length;
-		const char *text =
-		    doc_read_file(request->arena, request->diags, path, &length);
 
-		if (!text) {
-			result = -1;
-			continue;
-		}
-		add_input(request, name, text, length);
-		result |= config_import(
-		    config, request->arena, request->diags, name, text, length);
+		text = read_input(request, request->arguments.positional[i], &name, &length);
+		result |= text ? config_import(config, request->arena, request->diags, name, text,
+				     length)
+			       : -1;
 	}
 	return result;
 }
