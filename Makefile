@@ -36,7 +36,7 @@ LDLIBS = -lglpk -lyaml -lcjson -lm
 # --- sources --------------------------------------------------------------------------------------
 
 GENERATED = build/gen/builtin_models.c
-LIB_SRC = $(wildcard src/base/*.c src/model/*.c src/emit/*.c planner/*.c)
+LIB_SRC = $(wildcard src/base/*.c src/model/*.c src/emit/*.c src/check/*.c planner/*.c)
 CMD_SRC = $(wildcard src/cmd/*.c)
 TEST_SRC = $(wildcard tests/unit/test_*.c tests/prop/test_*.c)
 FAKE_SRC = $(wildcard tests/unit/fake_*.c)
