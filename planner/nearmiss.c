@@ -36,6 +36,7 @@ another(struct search *search, const struct job *job, const struct cluster *clus
 	    .scratch = search->scratch,
 	    .diags = search->diags,
 	    .model = search->model,
+	    .at_risk_too = true,
 	    .keep_unfit = keep};
 	search_prepare(other, copy, cluster);
 	return other;

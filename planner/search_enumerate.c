@@ -384,8 +384,10 @@ add_family(struct search *search, struct family *family)
 	} else if (family->first.bound_bytes > search->capacity_bytes) {
 		search->account.does_not_fit += family->legal;
 		note_unfit(search, &emptiest);
-	} else if (family->first.bound_bytes > search->cap_bytes ||
-		   family->first.bound_s > search->cap_step_s) {
+	} else if (family->first.bound_bytes > search->cap_bytes) {
+		search->account.over_limit += family->legal;
+		note_unfit(search, &emptiest);
+	} else if (family->first.bound_s > search->cap_step_s) {
 		search->account.over_limit += family->legal;
 	} else {
 		keep_family(search, family);
@@ -416,6 +418,7 @@ family_open(struct search *search, struct family *family)
 			} else if (c.bound_bytes > search->cap_bytes ||
 				   c.bound_s > search->cap_step_s) {
 				c.state = CANDIDATE_OVER_LIMIT;
+				c.bytes = c.bound_bytes;
 			}
 			keep_candidate(search, &c);
 			family->n_members++;

@@ -60,10 +60,10 @@ struct search {
 	const struct job *job;
 	const struct evaluator *evaluator;
 	struct grid grid;
-	double capacity_bytes;	 /* of a GPU */
-	double cap_bytes;      /* what an answer may take: the user's limit, else short of at risk */
-	bool at_risk_too;      /* answers may fill a GPU to the last byte */
-	double cap_step_s;	 /* the user's, or INFINITY */
+	double capacity_bytes; /* of a GPU */
+	double cap_bytes;  /* what an answer may take: the user's limit, else short of at risk */
+	bool at_risk_too;  /* answers may fill a GPU to the last byte */
+	double cap_step_s; /* the user's, or INFINITY */
 	struct family *families; /* in the order of the sweep */
 	int n_families, family_room;
 	struct candidate *candidates; /* of opened families; moves when one is opened */

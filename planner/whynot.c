@@ -183,7 +183,8 @@ nearest_unfit(struct search *search, const struct other_value *other, struct can
 	for (int i = 0; i < search->n_candidates; i++) {
 		const struct candidate *c = &search->candidates[i];
 
-		if (c->value[other->axis] == other->value && c->state == CANDIDATE_UNFIT &&
+		if (c->value[other->axis] == other->value && c->bytes > search->cap_bytes &&
+		    (c->state == CANDIDATE_UNFIT || c->state == CANDIDATE_OVER_LIMIT) &&
 		    (!nearest || c->bytes < nearest->bytes))
 			nearest = c;
 	}
@@ -196,6 +197,8 @@ add_unfit(struct search *search, struct str *text, const struct candidate *c, st
 	struct stage_memory *stages = arena_array(search->arena, STRATEGY_MAX_PP, sizeof(*stages));
 	const struct stage_memory *worst;
 	struct estimate estimate;
+	double limit = search->cap_bytes;
+	const char *than = "than your limit";
 	int biggest = 0;
 
 	candidate_estimate(search, c, false, stages, &estimate);
@@ -203,11 +206,20 @@ add_unfit(struct search *search, struct str *text, const struct candidate *c, st
 	for (int p = 1; p < MEMORY_PARTS; p++)
 		if (worst->parts[p] > worst->parts[biggest])
 			biggest = p;
-	why->over_bytes = fmax(0, estimate.worst_bytes - search->cap_bytes);
-	str_addf(text, "stage %d needs %s, %s more than there is (%s %s)", estimate.worst_stage,
-	    units_gib(search->arena, estimate.worst_bytes),
-	    units_gib(search->arena, why->over_bytes), memory_part_names[biggest],
+	if (search->job->max_memory_bytes == 0) {
+		limit = search->capacity_bytes;
+		than = "than there is";
+	}
+	why->over_bytes = estimate.worst_bytes - limit;
+	str_addf(text, "stage %d needs %s, ", estimate.worst_stage,
+	    units_gib(search->arena, estimate.worst_bytes));
+	if (why->over_bytes > 0)
+		str_addf(text, "%s more %s", units_gib(search->arena, why->over_bytes), than);
+	else
+		str_addf(text, "at risk with %s", units_gib(search->arena, limit));
+	str_addf(text, " (%s %s)", memory_part_names[biggest],
 	    units_gib_number(search->arena, worst->parts[biggest]));
+	why->over_bytes = fmax(0, why->over_bytes);
 }
 
 static struct why_not

@@ -10,6 +10,7 @@
 #include "glpsol.h"
 #include "planner/partition.h"
 #include "planner/rates.h"
+#include "planner/rates.h"
 #include "planner/search.h"
 
 struct world {
@@ -154,19 +155,13 @@ try_point(
 	p->fits = estimate.worst_bytes <= cap_bytes;
 }
 
-/* All points that the pins allow, in the order of the axes. */
 static struct points
-brute_force(struct world *w)
+points_under(struct world *w, double cap)
 {
 	struct evaluator *evaluator = evaluator_new(w->arena, &w->model, w->cluster, &w->job);
-	double cap = w->cluster->gpu.usable_bytes.value - (double)w->cluster->reserve_bytes;
 	struct points points = {0};
 	int count = 1;
 
-	if (w->job.max_memory_bytes > 0)
-		cap = fmin(cap, (double)w->job.max_memory_bytes);
-	else
-		cap *= rate_table[RATE_AT_RISK].value;
 	for (int a = 0; a < AXES; a++)
 		count *= w->job.limits[a].n_allowed;
 	points.all = arena_array(w->arena, (size_t)count, sizeof(*points.all));
@@ -184,6 +179,29 @@ brute_force(struct world *w)
 		points.n++;
 	}
 	return points;
+}
+
+static double
+capacity_of(const struct world *w)
+{
+	return w->cluster->gpu.usable_bytes.value - (double)w->cluster->reserve_bytes;
+}
+
+/* All points that the pins allow; at risk only when there is nothing else, or it is asked for. */
+static struct points
+brute_force(struct world *w)
+{
+	double capacity = capacity_of(w);
+	struct points points;
+
+	if (w->job.max_memory_bytes > 0)
+		return points_under(w, fmin(capacity, (double)w->job.max_memory_bytes));
+	points = points_under(w, rate_table[RATE_AT_RISK].value * capacity);
+	for (int i = 0; i < points.n; i++)
+		if (!points.all[i].rule && points.all[i].fits &&
+		    (w->job.max_step_s <= 0 || points.all[i].step_s <= w->job.max_step_s))
+			return points;
+	return points_under(w, capacity);
 }
 
 static bool
@@ -427,8 +445,7 @@ Test(search, the_master_is_solved_again_by_glpsol)
 Test(search, the_nearest_miss_is_the_least)
 {
 	struct world w = world_new(40, 0);
-	double least = INFINITY,
-	       cap = w.cluster->gpu.usable_bytes.value - (double)w.cluster->reserve_bytes;
+	double least = INFINITY, cap = capacity_of(&w);
 	struct points points;
 	struct plan *plan;
 
