@@ -155,17 +155,41 @@ check_labels(struct loads_builder *b, struct loc loc)
 	return 0;
 }
 
+/* The row of the same place that was given before, its counts raised; NULL when there is none. */
+static struct loads_cell_row *
+add_to_row(struct loads_builder *b, struct loads_cell_row *row, const double *count)
+{
+	int place = (row->layer * 31 + row->snapshot) * 31 + row->source;
+	struct loads_cell_row **bucket = &b->bucket[place % LOADS_BUCKETS], *same = *bucket;
+
+	while (same && (same->layer != row->layer || same->snapshot != row->snapshot ||
+	                   same->source != row->source))
+		same = same->chain;
+	for (int e = 0; same && e < b->experts; e++)
+		same->count[e] += count[e];
+	if (!same) {
+		row->chain = *bucket;
+		*bucket = row;
+	}
+	return same;
+}
+
 int
 builder_row(struct loads_builder *b, struct loc loc, int64_t layer, const char *snapshot,
     const char *source, const double *count)
 {
+	struct arena_mark mark = arena_mark(b->arena);
 	struct loads_cell_row *row = arena_alloc(b->arena, sizeof(*row));
 
-	b->cells += b->experts;
 	row->layer = label_index(b, &b->layers, arena_printf(b->arena, "%lld", (long long)layer));
 	row->snapshot = label_index(b, &b->snapshots, snapshot);
 	row->source = label_index(b, &b->sources, source);
 	row->loc = loc;
+	if (b->adds_up && add_to_row(b, row, count)) {
+		arena_reset(b->arena, mark); /* labels of a known place were not new either */
+		return 0;
+	}
+	b->cells += b->experts;
 	if (check_labels(b, loc) != 0)
 		return -1;
 	row->count = arena_array(b->arena, (size_t)b->experts, sizeof(double));

@@ -53,8 +53,9 @@ struct loads_cell_row {
 	int layer, snapshot, source;
 	struct loc loc;
 	double *count;
-	struct loads_cell_row *next;
+	struct loads_cell_row *next, *chain; /* chain: of those in one bucket */
 };
+enum { LOADS_BUCKETS = 1024 };
 struct loads_builder {
 	struct arena *arena;
 	struct diags *diags;
@@ -64,11 +65,12 @@ struct loads_builder {
 	bool adds_up; /* rows of the same place are summed, else they are errors */
 	struct loads_labels layers, snapshots, sources;
 	struct loads_cell_row *first, **last;
+	struct loads_cell_row *bucket[LOADS_BUCKETS]; /* by place, when rows add up */
 	int64_t cells;
 };
 void builder_init(struct loads_builder *builder, struct arena *arena, struct diags *diags,
     const char *name, int experts);
-/* `count` is copied. Labels: "" when the file has no such column. -1 after adding an error. */
+/* `count` is copied, or added to the row of its place. Labels: "" when the file has no such column. -1 after adding an error. */
 int builder_row(struct loads_builder *builder, struct loc loc, int64_t layer,
     const char *snapshot, const char *source, const double *count);
 /* NULL after adding errors: a place without its row, a layer without tokens. */
