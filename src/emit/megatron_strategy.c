@@ -462,6 +462,10 @@ megatron_plan_obstacle(const struct plan_view *plan)
 		return "a compiled loss is torchtitan's; Megatron-LM has fused and eager";
 	if (s->overlap & OVERLAP_PP && s->pp > 1 && s->vpp == 1)
 		return "sends of 1f1b overlap nothing in Megatron-LM: leave 'pp' out of --overlap";
+	if (s->precision == PRECISION_FP8 && s->recompute.kind == RECOMPUTE_SELECTIVE &&
+	    s->recompute.modules & (MODULE_LAYERNORM | MODULE_MOE_ACT))
+		return "with delayed scaling neither layernorm nor moe_act can be recomputed: "
+		       "--precision fp8-blockwise or mxfp8";
 	if (s->zero != 1 && s->moment_type != FLOAT_FP32)
 		return "moments below fp32 need the distributed optimizer, --zero 1";
 	if (s->zero != 1 && s->offload == OFFLOAD_OPTIMIZER)

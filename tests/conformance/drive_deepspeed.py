@@ -3,7 +3,8 @@
 
 Runs DeepSpeedConfig (with an mpu's data-parallel size where the client has one), the AutoEP parser and
 its folding rules, native MoE layers and PipelineModule as the emitted Python makes them, and the
-expert groups of utils.groups, over torch's "fake" backend.
+expert groups of utils.groups, over torch's "fake" backend. Replaced: the kernel that DeepSpeed
+compiles for communication between CPUs.
 """
 import contextlib
 import io
@@ -15,7 +16,7 @@ import warnings
 
 warnings.filterwarnings("ignore")
 logging.disable(logging.CRITICAL)
-os.environ.setdefault("DS_ACCELERATOR", "cpu")
+os.environ.update(DS_ACCELERATOR="cpu", RANK="0", LOCAL_RANK="0")
 
 import torch
 import deepspeed
@@ -23,6 +24,9 @@ from deepspeed.module_inject.auto_ep_config import parse_autoep_config, validate
 from deepspeed.runtime.config import DeepSpeedConfig
 from deepspeed.utils import groups
 from torch.testing._internal.distributed.fake_pg import FakeStore
+
+
+sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None
 
 
 class Mpu:

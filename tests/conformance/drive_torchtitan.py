@@ -11,6 +11,7 @@ import io
 import json
 import logging
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -126,10 +127,19 @@ def judge(case):
         check_heads(config, dims)
         check_pipeline(config, dims)
         check_experts(case, config, dims)
-    for mine, theirs in zip(configs, configs[1:]):
-        for section in ("parallelism", "training", "compile", "activation_checkpoint"):
-            if getattr(mine, section) != getattr(theirs, section):
-                raise ValueError(f"recipe and overrides differ in '{section}'")
+    for theirs in configs[1:]:
+        compare_forms(configs[0], theirs, files["torchtitan-overrides.txt"])
+
+
+def compare_forms(recipe, overrides, text):
+    """What the overrides say must be what the recipe says."""
+    for section, key in re.findall(r"^--(\w+)\.(\w+)", text, flags=re.M):
+        key = key.removeprefix("no_")
+        mine, theirs = getattr(getattr(recipe, section), key), getattr(getattr(overrides, section), key)
+        if mine != theirs:
+            raise ValueError(f"{section}.{key} is {mine} in the recipe, {theirs} in the overrides")
+    if recipe.activation_checkpoint != overrides.activation_checkpoint:
+        raise ValueError("recipe and overrides recompute other things")
 
 
 def main():
