@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_CONTROL_PRIVATE_H
+#define MOEPLAN_CONTROL_PRIVATE_H
+
+/* What control.c and rendezvous.c share. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "probe/control.h"
+#include "probe/wire.h"
+
+enum { STATE_TEXT = 192 };
+
+/* Sent as it is: ranks run the same binary (the hello checks its version). */
+struct state {
+	char phase[48], operation[48], group[48];
+	int64_t number; /* operations entered so far */
+};
+
+struct parcel {
+	char *bytes;
+	size_t length;
+	struct parcel *next;
+};
+
+struct peer {
+	int fd;
+	struct wire_buffer in;
+	struct state state;
+	double heard_s;
+	bool gone; /* no more connection */
+	bool left; /* it said good-bye, or we did */
+	struct parcel *parcels; /* data that the main thread has not taken yet */
+};
+
+struct control {
+	int rank, world;
+	double timeout_s;
+	struct peer *peers; /* by rank; rank 0 has all, the others have rank 0 only */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	bool started;
+	atomic_bool stop, failed;
+	bool final;   /* `reason` is rank 0's account */
+	bool printed;
+	char reason[CONTROL_TEXT];
+	double failed_s, since_s, next_beat_s;
+	struct state own;
+	void (*print)(const char *text);
+};
+
+struct control *control_new(const struct control_options *options);
+int control_start(struct control *control);
+void control_free(struct control *control);
+
+#endif

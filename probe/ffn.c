@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The feed-forward half of a layer: dense MLP, shared expert and routed experts.
+ *
+ * out = x1 + MLP(n2) + shared(n2) + sum over the chosen experts of gate * expert(n2).
+ * Gates are a softmax over the chosen experts' logits. Rows go out in slot order (by expert),
+ * an all-to-all over the expert group brings them to their experts' ranks, the expert-tensor
+ * group unites its members' rows, products run expert by expert, and all goes back the same way.
+ */
+#include "probe/stage.h"
+
+static struct backend *
+backend(struct stage *stage)
+{
+	return &stage->s->backend;
+}
+
+#define KERNEL(stage, call, what) kernel_done(stage, backend(stage)->ops->call, what)
+
+static int
+activate(struct stage *stage, const struct dims *d, void *out, const void *in, int64_t rows,
+    int64_t width)
+{
+	if (d->ungated)
+		return KERNEL(stage, relu2(backend(stage), out, in, rows * width), "activation");
+	return KERNEL(stage, swiglu(backend(stage), out, in, rows, width), "activation");
+}
+
+static int
+activate_back(struct stage *stage, const struct dims *d, void *din, const void *dout, const void *in,
+    int64_t rows, int64_t width)
+{
+	if (d->ungated)
+		return KERNEL(
+		    stage, relu2_back(backend(stage), din, dout, in, rows * width), "activation");
+	return KERNEL(stage, swiglu_back(backend(stage), din, dout, in, rows, width), "activation");
+}
+
+/* --- dense and shared -------------------------------------------------------------------------- */
+
+static int
+mlp_forward(struct stage *stage, int64_t layer, const struct dims *d, const char *first,
+    const char *second, int64_t width, const void *x, void *fc1, void *partial, float beta)
+{
+	struct linear in = linear_of(stage, layer, first, d->rows);
+	struct linear out = linear_of(stage, layer, second, d->rows);
+	struct scratch *t = &stage->scratch;
+
+	if (linear_forward(stage, &in, x, d->h, fc1, fc1_width(d, width), 0) != 0 ||
+	    activate(stage, d, t->narrow, fc1, d->rows, width) != 0)
+		return -1;
+	return linear_forward(stage, &out, t->narrow, width, partial, d->h, beta);
+}
+
+/* Both add to `out`, whose own rows are complete afterwards. */
+static int
+whole_forward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out)
+{
+	const void *x = rows_gather(stage, kept->n2, d->tokens, d->h, stage->scratch.full);
+	void *partial = rows_partial(stage, out, stage->scratch.part);
+	int result = 0;
+
+	if (!x)
+		return -1;
+	part_begin(stage->s, PART_MLP, STREAM_COMPUTE);
+	if (d->dense)
+		result = mlp_forward(stage, layer, d, "mlp_fc1", "mlp_fc2", d->dense, x, kept->fc1_dense,
+		    partial, 0);
+	if (d->shared && result == 0)
+		result = mlp_forward(stage, layer, d, "shared_fc1", "shared_fc2", d->shared, x,
+		    kept->fc1_shared, partial, d->dense ? 1 : 0);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, out) : -1;
+}
+
+static int
+mlp_backward(struct stage *stage, int64_t layer, const struct dims *d, const char *first,
+    const char *second, int64_t width, const void *x, const void *fc1, const void *dy, void *partial,
+    float beta)
+{
+	struct linear in = linear_of(stage, layer, first, d->rows);
+	struct linear out = linear_of(stage, layer, second, d->rows);
+	int64_t wide = fc1_width(d, width);
+	struct scratch *t = &stage->scratch;
+
+	if (activate(stage, d, t->narrow, fc1, d->rows, width) != 0 ||
+	    linear_back_weight(stage, &out, dy, d->h, t->narrow, width) != 0 ||
+	    linear_back_input(stage, &out, dy, d->h, t->dnarrow, width, 0) != 0 ||
+	    activate_back(stage, d, t->dwide, t->dnarrow, fc1, d->rows, width) != 0 ||
+	    linear_back_weight(stage, &in, t->dwide, wide, x, d->h) != 0)
+		return -1;
+	return linear_back_input(stage, &in, t->dwide, wide, partial, d->h, beta);
+}
+
+static int
+whole_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
+    const void *dout, void *dn2)
+{
+	const void *x = rows_gather(stage, kept->n2, d->tokens, d->h, stage->scratch.full);
+	const void *dy = x ? rows_gather(stage, dout, d->tokens, d->h, stage->scratch.full2) : NULL;
+	void *partial = rows_partial(stage, dn2, stage->scratch.part);
+	int result = 0;
+
+	if (!dy)
+		return -1;
+	part_begin(stage->s, PART_MLP, STREAM_COMPUTE);
+	if (d->dense)
+		result = mlp_backward(stage, layer, d, "mlp_fc1", "mlp_fc2", d->dense, x, kept->fc1_dense,
+		    dy, partial, 0);
+	if (d->shared && result == 0)
+		result = mlp_backward(stage, layer, d, "shared_fc1", "shared_fc2", d->shared, x,
+		    kept->fc1_shared, dy, partial, d->dense ? 1 : 0);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, dn2) : -1;
+}
+
+/* --- the way to the experts and back ----------------------------------------------------------- */
+
+static struct collective
+rows_exchange(struct stage *stage, const struct routing *r, bool out, const void *from, void *to,
+    int64_t counts[], int64_t width)
+{
+	int n = stage->s->groups[GROUP_EP].size, i;
+
+	for (i = 0; i < n; i++) {
+		counts[i] = (out ? r->send_counts : r->recv_counts)[i] * width;
+		counts[n + i] = (out ? r->send_offsets : r->recv_offsets)[i] * width;
+		counts[2 * n + i] = (out ? r->recv_counts : r->send_counts)[i] * width;
+		counts[3 * n + i] = (out ? r->recv_offsets : r->send_offsets)[i] * width;
+	}
+	return (struct collective){.kind = COLLECTIVE_ALL_TO_ALL,
+	    .comm = stage->s->groups[GROUP_EP].comm,
+	    .send = from,
+	    .recv = to,
+	    .send_counts = counts,
+	    .send_offsets = counts + n,
+	    .recv_counts = counts + 2 * n,
+	    .recv_offsets = counts + 3 * n};
+}
+
+/* Slots to their experts' ranks (out) or back; `from` itself when the group is one rank. */
+static const void *
+exchange(struct stage *stage, const struct routing *r, bool out, enum part part, const void *from,
+    void *to)
+{
+	int64_t width = stage->shape->model.hidden;
+	struct collective c = rows_exchange(stage, r, out, from, to, stage->counts, width);
+
+	if (!c.comm)
+		return from;
+	return session_collective(stage->s, part, group_names[GROUP_EP], &c) == 0 ? to : NULL;
+}
+
+/* Rows of all members of the expert-tensor group, by member. */
+static const void *
+unite(struct stage *stage, const struct routing *r, const void *mine)
+{
+	const struct group_comm *group = &stage->s->groups[GROUP_EXPERT_TP];
+	int64_t *counts = stage->counts, width = stage->shape->model.hidden, at = 0;
+	int n = group->size, i;
+	struct collective c = {.kind = COLLECTIVE_ALL_TO_ALL,
+	    .comm = group->comm,
+	    .send = mine,
+	    .recv = stage->scratch.united,
+	    .send_counts = counts,
+	    .send_offsets = counts + n,
+	    .recv_counts = counts + 2 * n,
+	    .recv_offsets = counts + 3 * n};
+
+	if (!c.comm)
+		return mine;
+	for (i = 0; i < n; i++) {
+		counts[i] = r->received * width;
+		counts[n + i] = 0;
+		counts[2 * n + i] = r->member_counts[i] * width;
+		counts[3 * n + i] = at;
+		at += counts[2 * n + i];
+	}
+	return session_collective(stage->s, PART_EXPERT_TENSOR, group_names[GROUP_EXPERT_TP], &c) == 0
+		   ? stage->scratch.united
+		   : NULL;
+}
+
+/* Every member's partial sums of my rows, added up: into scratch.members. */
+static const void *
+part_again(struct stage *stage, const struct routing *r, const void *united)
+{
+	const struct group_comm *group = &stage->s->groups[GROUP_EXPERT_TP];
+	int64_t *counts = stage->counts, width = stage->shape->model.hidden, at = 0;
+	int n = group->size, i;
+	void *room = stage->scratch.members;
+	struct collective c = {.kind = COLLECTIVE_ALL_TO_ALL,
+	    .comm = group->comm,
+	    .send = united,
+	    .recv = room,
+	    .send_counts = counts,
+	    .send_offsets = counts + n,
+	    .recv_counts = counts + 2 * n,
+	    .recv_offsets = counts + 3 * n};
+
+	if (!c.comm)
+		return united;
+	for (i = 0; i < n; i++) {
+		counts[i] = r->member_counts[i] * width;
+		counts[n + i] = at;
+		counts[2 * n + i] = r->received * width;
+		counts[3 * n + i] = i * r->received * width;
+		at += counts[i];
+	}
+	if (session_collective(stage->s, PART_EXPERT_TENSOR, group_names[GROUP_EXPERT_TP], &c) != 0)
+		return NULL;
+	for (i = 1; i < n; i++)
+		if (KERNEL(stage,
+			add(backend(stage), room, act_at(stage, room, i * r->received * width),
+			    r->received * width),
+			"adding expert shards") != 0)
+			return NULL;
+	return room;
+}
+
+static int
+permute(struct stage *stage, void *out, const void *in, const int32_t *rows, int64_t n)
+{
+	int result;
+
+	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
+	result = KERNEL(stage, gather(backend(stage), out, in, rows, n, stage->shape->model.hidden), "permute");
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
+}
+
+/* Products of all local experts over rows in expert order; `mode` as in linear.c. */
+enum product { PRODUCT_FORWARD, PRODUCT_BACK_INPUT, PRODUCT_BACK_WEIGHT };
+
+static void
+expert_gemm(struct stage *stage, enum product mode, const struct weight *w, int64_t expert, int64_t at,
+    int64_t n, const void *left, const void *right, void *out, struct gemm *g)
+{
+	int64_t size = w->rows * w->cols;
+	const void *matrix = act_at(stage, weight_data(stage->s, &stage->weights, w), expert * size);
+
+	*g = (struct gemm){.m = n, .alpha = 1, .b = matrix, .ldb = w->cols};
+	switch (mode) {
+	case PRODUCT_FORWARD: /* left: x */
+		g->transpose_b = true;
+		g->n = g->ldc = w->rows;
+		g->k = g->lda = w->cols;
+		break;
+	case PRODUCT_BACK_INPUT: /* left: dy */
+		g->n = g->ldc = w->cols;
+		g->k = g->lda = w->rows;
+		break;
+	case PRODUCT_BACK_WEIGHT: /* left: dy, right: x */
+		g->transpose_a = g->float_out = true;
+		g->m = g->lda = w->rows;
+		g->n = g->ldb = g->ldc = w->cols;
+		g->k = n;
+		g->b = act_at(stage, right, at * w->cols);
+		g->c = weight_gradient(&stage->weights, w) + expert * size;
+		g->beta = 1;
+		break;
+	}
+	g->a = act_at(stage, left, at * g->lda);
+	if (mode != PRODUCT_BACK_WEIGHT)
+		g->c = act_at(stage, out, at * g->ldc);
+}
+
+static int
+experts_product(struct stage *stage, enum product mode, int64_t layer, const char *name,
+    const struct routing *r, const void *left, const void *right, void *out)
+{
+	const struct weight *w = weight_find(&stage->weights, layer, name);
+	enum grouped_engine engine = mode == PRODUCT_BACK_WEIGHT ? GROUPED_LOOP : stage->engine;
+	int64_t e, at = 0;
+	int n = 0;
+
+	for (e = 0; e < w->count; e++) {
+		int64_t rows = r->expert_rows[e];
+
+		if (rows > 0)
+			expert_gemm(stage, mode, w, e, at, rows, left, right, out, &stage->gemms[n++]);
+		at += rows;
+	}
+	return n ? KERNEL(stage, grouped(backend(stage), stage->gemms, n, engine), "expert products") : 0;
+}
+
+static int
+experts_forward(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
+    struct kept *kept)
+{
+	struct scratch *t = &stage->scratch;
+	int result;
+
+	part_begin(stage->s, PART_EXPERTS, STREAM_COMPUTE);
+	result = experts_product(stage, PRODUCT_FORWARD, layer, "expert_fc1", r, kept->permuted, NULL,
+	    kept->fc1_expert);
+	if (result == 0)
+		result = activate(stage, d, t->expert_narrow, kept->fc1_expert, r->united, d->expert);
+	if (result == 0)
+		result = experts_product(stage, PRODUCT_FORWARD, layer, "expert_fc2", r, t->expert_narrow, NULL,
+		    t->united2);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
+}
+
+/* dy in t->united2 (expert order); the gradient of the permuted rows goes there too. */
+static int
+experts_backward(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
+    struct kept *kept)
+{
+	struct scratch *t = &stage->scratch;
+	void *dy = t->united2;
+	int result;
+
+	part_begin(stage->s, PART_EXPERTS, STREAM_COMPUTE);
+	result = activate(stage, d, t->expert_narrow, kept->fc1_expert, r->united, d->expert);
+	if (result == 0)
+		result = experts_product(
+		    stage, PRODUCT_BACK_WEIGHT, layer, "expert_fc2", r, dy, t->expert_narrow, NULL);
+	if (result == 0)
+		result = experts_product(
+		    stage, PRODUCT_BACK_INPUT, layer, "expert_fc2", r, dy, NULL, t->expert_dnarrow);
+	if (result == 0)
+		result = activate_back(stage, d, t->expert_wide, t->expert_dnarrow, kept->fc1_expert,
+		    r->united, d->expert);
+	if (result == 0)
+		result = experts_product(
+		    stage, PRODUCT_BACK_WEIGHT, layer, "expert_fc1", r, t->expert_wide, kept->permuted, NULL);
+	if (result == 0)
+		result = experts_product(
+		    stage, PRODUCT_BACK_INPUT, layer, "expert_fc1", r, t->expert_wide, NULL, dy);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
+}
+
+/* --- routed experts ---------------------------------------------------------------------------- */
+
+static int
+route(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
+    struct kept *kept)
+{
+	struct linear router = linear_of(stage, layer, "router", d->tokens);
+	int result;
+
+	part_begin(stage->s, PART_ROUTER, STREAM_COMPUTE);
+	result = linear_forward(stage, &router, kept->n2, d->h, stage->scratch.logits, d->experts, 0);
+	if (result == 0)
+		result = KERNEL(stage, gates(backend(stage), kept->gates, stage->scratch.logits, r->chosen,
+					   d->tokens, (int)d->top_k, d->experts),
+		    "gates");
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
+}
+
+static int
+routed_forward(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
+    struct kept *kept, void *out)
+{
+	struct scratch *t = &stage->scratch;
+	const void *rows;
+	int result;
+
+	if (route(stage, layer, r, d, kept) != 0 || permute(stage, t->sent, kept->n2, r->send_rows, r->slots) != 0)
+		return -1;
+	rows = exchange(stage, r, true, PART_DISPATCH, t->sent, t->received);
+	rows = rows ? unite(stage, r, rows) : NULL;
+	if (!rows || permute(stage, kept->permuted, rows, r->to_expert, r->united) != 0 ||
+	    experts_forward(stage, layer, r, d, kept) != 0 ||
+	    permute(stage, t->united, t->united2, r->from_expert, r->united) != 0)
+		return -1;
+	rows = part_again(stage, r, t->united);
+	rows = rows ? exchange(stage, r, false, PART_COMBINE, rows, kept->returned) : NULL;
+	if (!rows || (rows != kept->returned && permute(stage, kept->returned, rows, stage->straight,
+						    r->slots) != 0))
+		return -1;
+	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
+	result = KERNEL(stage, combine(backend(stage), out, kept->returned, r->slot_of, kept->gates,
+				   d->tokens, (int)d->top_k, d->h),
+	    "combine");
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
+}
+
+static int
+route_back(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
+    struct kept *kept, void *dn2)
+{
+	struct linear router = linear_of(stage, layer, "router", d->tokens);
+	struct scratch *t = &stage->scratch;
+	int result;
+
+	part_begin(stage->s, PART_ROUTER, STREAM_COMPUTE);
+	result = KERNEL(stage, gates_back(backend(stage), t->dlogits, t->dgates, kept->gates, r->chosen,
+				   d->tokens, (int)d->top_k, d->experts),
+	    "gates");
+	if (result == 0)
+		result = linear_back_weight(stage, &router, t->dlogits, d->experts, kept->n2, d->h);
+	if (result == 0)
+		result = linear_back_input(stage, &router, t->dlogits, d->experts, dn2, d->h, 1);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
+}
+
+/* dn2 is overwritten. */
+static int
+routed_backward(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
+    struct kept *kept, const void *dout, void *dn2)
+{
+	struct scratch *t = &stage->scratch;
+	const void *rows;
+	int result;
+
+	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
+	result = KERNEL(stage, combine_back(backend(stage), t->sent, t->dgates, dout, kept->returned,
+				   r->slot_of, kept->gates, d->tokens, (int)d->top_k, d->h),
+	    "combine");
+	part_end(stage->s, STREAM_COMPUTE);
+	rows = result == 0 ? exchange(stage, r, true, PART_COMBINE, t->sent, t->received) : NULL;
+	rows = rows ? unite(stage, r, rows) : NULL;
+	if (!rows || permute(stage, t->united2, rows, r->to_expert, r->united) != 0 ||
+	    experts_backward(stage, layer, r, d, kept) != 0 ||
+	    permute(stage, t->united, t->united2, r->from_expert, r->united) != 0)
+		return -1;
+	rows = part_again(stage, r, t->united);
+	rows = rows ? exchange(stage, r, false, PART_DISPATCH, rows, t->sent) : NULL;
+	if (!rows)
+		return -1;
+	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
+	result = KERNEL(stage, gather_back(backend(stage), dn2, rows, r->slot_of, d->tokens,
+				   (int)d->top_k, d->h),
+	    "permute");
+	part_end(stage->s, STREAM_COMPUTE);
+	return result == 0 ? route_back(stage, layer, r, d, kept, dn2) : -1;
+}
+
+/* --- both -------------------------------------------------------------------------------------- */
+
+int
+ffn_forward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
+    struct kept *kept, void *out)
+{
+	bool whole = d->dense || d->shared;
+	void *first = whole && d->experts ? stage->scratch.t1 : out;
+
+	if (d->experts &&
+	    routed_forward(stage, layer, routing_of(&stage->routings, layer, micro_batch), d, kept, out) != 0)
+		return -1;
+	if (whole && whole_forward(stage, layer, d, kept, first) != 0)
+		return -1;
+	if (whole && d->experts &&
+	    KERNEL(stage, add(backend(stage), out, first, d->tokens * d->h), "residual") != 0)
+		return -1;
+	return 0;
+}
+
+int
+ffn_backward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
+    struct kept *kept, const void *dout, void *dn2)
+{
+	bool whole = d->dense || d->shared;
+	void *first = whole && d->experts ? stage->scratch.t1 : dn2;
+
+	if (d->experts &&
+	    routed_backward(
+		stage, layer, routing_of(&stage->routings, layer, micro_batch), d, kept, dout, dn2) != 0)
+		return -1;
+	if (whole && whole_backward(stage, layer, d, kept, dout, first) != 0)
+		return -1;
+	if (whole && d->experts &&
+	    KERNEL(stage, add(backend(stage), dn2, first, d->tokens * d->h), "residual") != 0)
+		return -1;
+	return 0;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What do the kernels of the step compute? The plain form, in host memory, with float elements.
+ *
+ * Norm: y = x g / sqrt(mean(x^2) + eps) (RMSNorm, arXiv 1910.07467). SwiGLU: silu(a) b over
+ * pairs (a, b) (arXiv 2002.05202). Adam: arXiv 1412.6980, no weight decay.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/host_kernels.h"
+
+#define NORM_EPSILON 1e-6f
+
+static void *
+host_alloc(struct backend *b, size_t bytes)
+{
+	(void)b;
+	return malloc(bytes ? bytes : 1);
+}
+
+static void
+host_release(struct backend *b, void *memory)
+{
+	(void)b;
+	free(memory);
+}
+
+static int
+host_copy(struct backend *b, enum element element, void *to, const void *from, int64_t n)
+{
+	(void)b;
+	(void)element; /* all three take four bytes */
+	if (n > 0)
+		memcpy(to, from, (size_t)n * 4);
+	return 0;
+}
+
+static int
+host_fill(struct backend *b, void *to, int byte, size_t bytes)
+{
+	(void)b;
+	if (bytes)
+		memset(to, byte, bytes);
+	return 0;
+}
+
+static int
+host_gather(struct backend *b, void *out, const void *in, const int32_t *rows, int64_t n,
+    int64_t width)
+{
+	const float *from = in;
+	float *to = out;
+	int64_t i;
+
+	(void)b;
+	for (i = 0; i < n; i++, to += width) {
+		if (rows[i] < 0)
+			memset(to, 0, (size_t)width * sizeof(*to));
+		else
+			memcpy(to, from + rows[i] * width, (size_t)width * sizeof(*to));
+	}
+	return 0;
+}
+
+static int
+host_combine(struct backend *b, void *out, const void *in, const int32_t *slots, const float *gates,
+    int64_t tokens, int top_k, int64_t width)
+{
+	const float *from = in;
+	float *to = out;
+	int64_t t, i;
+	int j;
+
+	(void)b;
+	for (t = 0; t < tokens; t++, to += width) {
+		memset(to, 0, (size_t)width * sizeof(*to));
+		for (j = 0; j < top_k; j++) {
+			int32_t slot = slots[t * top_k + j];
+
+			for (i = 0; slot >= 0 && i < width; i++)
+				to[i] += gates[t * top_k + j] * from[slot * width + i];
+		}
+	}
+	return 0;
+}
+
+static int
+host_combine_back(struct backend *b, void *din, float *dgates, const void *dout, const void *in,
+    const int32_t *slots, const float *gates, int64_t tokens, int top_k, int64_t width)
+{
+	const float *from = in, *grad = dout;
+	float *to = din;
+	int64_t t, i;
+	int j;
+
+	(void)b;
+	for (t = 0; t < tokens; t++, grad += width)
+		for (j = 0; j < top_k; j++) {
+			int32_t slot = slots[t * top_k + j];
+			float sum = 0;
+
+			for (i = 0; slot >= 0 && i < width; i++) {
+				to[slot * width + i] = gates[t * top_k + j] * grad[i];
+				sum += grad[i] * from[slot * width + i];
+			}
+			dgates[t * top_k + j] = sum;
+		}
+	return 0;
+}
+
+static int
+host_gather_back(struct backend *b, void *din, const void *dout, const int32_t *slots,
+    int64_t tokens, int top_k, int64_t width)
+{
+	const float *from = dout;
+	float *to = din;
+	int64_t t, i;
+	int j;
+
+	(void)b;
+	for (t = 0; t < tokens; t++, to += width) {
+		memset(to, 0, (size_t)width * sizeof(*to));
+		for (j = 0; j < top_k; j++) {
+			int32_t slot = slots[t * top_k + j];
+
+			for (i = 0; slot >= 0 && i < width; i++)
+				to[i] += from[slot * width + i];
+		}
+	}
+	return 0;
+}
+
+static int
+host_swiglu(struct backend *b, void *out, const void *in, int64_t rows, int64_t width)
+{
+	const float *from = in;
+	float *to = out;
+	int64_t i;
+
+	(void)b;
+	for (i = 0; i < rows * width; i++)
+		to[i] = from[2 * i] / (1 + expf(-from[2 * i])) * from[2 * i + 1];
+	return 0;
+}
+
+static int
+host_swiglu_back(
+    struct backend *b, void *din, const void *dout, const void *in, int64_t rows, int64_t width)
+{
+	const float *from = in, *grad = dout;
+	float *to = din;
+	int64_t i;
+
+	(void)b;
+	for (i = 0; i < rows * width; i++) {
+		float gate = from[2 * i], up = from[2 * i + 1], sigmoid = 1 / (1 + expf(-gate));
+
+		to[2 * i] = grad[i] * up * sigmoid * (1 + gate * (1 - sigmoid));
+		to[2 * i + 1] = grad[i] * gate * sigmoid;
+	}
+	return 0;
+}
+
+static int
+host_relu2(struct backend *b, void *out, const void *in, int64_t n)
+{
+	const float *from = in;
+	float *to = out;
+	int64_t i;
+
+	(void)b;
+	for (i = 0; i < n; i++)
+		to[i] = from[i] > 0 ? from[i] * from[i] : 0;
+	return 0;
+}
+
+static int
+host_relu2_back(struct backend *b, void *din, const void *dout, const void *in, int64_t n)
+{
+	const float *from = in, *grad = dout;
+	float *to = din;
+	int64_t i;
+
+	(void)b;
+	for (i = 0; i < n; i++)
+		to[i] = from[i] > 0 ? 2 * from[i] * grad[i] : 0;
+	return 0;
+}
+
+static float
+inverse_rms(const float *row, int64_t width)
+{
+	double sum = 0;
+	int64_t i;
+
+	for (i = 0; i < width; i++)
+		sum += (double)row[i] * row[i];
+	return (float)(1 / sqrt(sum / (double)width + (double)NORM_EPSILON));
+}
+
+static int
+host_norm(struct backend *b, void *out, const void *in, const void *scale, int64_t rows,
+    int64_t width)
+{
+	const float *from = in, *g = scale;
+	float *to = out;
+	int64_t t, i;
+
+	(void)b;
+	for (t = 0; t < rows; t++, from += width, to += width) {
+		float r = inverse_rms(from, width);
+
+		for (i = 0; i < width; i++)
+			to[i] = from[i] * r * g[i];
+	}
+	return 0;
+}
+
+static int
+host_norm_back(struct backend *b, void *din, float *dscale, const void *dout, const void *in,
+    const void *scale, int64_t rows, int64_t width)
+{
+	const float *from = in, *grad = dout, *g = scale;
+	float *to = din;
+	int64_t t, i;
+
+	(void)b;
+	for (t = 0; t < rows; t++, from += width, grad += width, to += width) {
+		float r = inverse_rms(from, width);
+		double dot = 0;
+
+		for (i = 0; i < width; i++) {
+			dscale[i] += grad[i] * from[i] * r;
+			dot += (double)grad[i] * g[i] * from[i];
+		}
+		dot *= (double)r * r / (double)width;
+		for (i = 0; i < width; i++)
+			to[i] = r * (grad[i] * g[i] - from[i] * (float)dot);
+	}
+	return 0;
+}
+
+static int
+host_add(struct backend *b, void *to, const void *from, int64_t n)
+{
+	const float *y = from;
+	float *x = to;
+	int64_t i;
+
+	(void)b;
+	for (i = 0; i < n; i++)
+		x[i] += y[i];
+	return 0;
+}
+
+static int
+host_gates(struct backend *b, float *gates, const void *logits, const int32_t *chosen,
+    int64_t tokens, int top_k, int64_t experts)
+{
+	const float *from = logits;
+	int64_t t;
+	int j;
+
+	(void)b;
+	for (t = 0; t < tokens; t++, from += experts, chosen += top_k, gates += top_k) {
+		float most = from[chosen[0]], sum = 0;
+
+		for (j = 1; j < top_k; j++)
+			most = fmaxf(most, from[chosen[j]]);
+		for (j = 0; j < top_k; j++)
+			sum += gates[j] = expf(from[chosen[j]] - most);
+		for (j = 0; j < top_k; j++)
+			gates[j] /= sum;
+	}
+	return 0;
+}
+
+static int
+host_gates_back(struct backend *b, void *dlogits, const float *dgates, const float *gates,
+    const int32_t *chosen, int64_t tokens, int top_k, int64_t experts)
+{
+	float *to = dlogits;
+	int64_t t;
+	int j;
+
+	(void)b;
+	memset(to, 0, (size_t)(tokens * experts) * sizeof(*to));
+	for (t = 0; t < tokens; t++, to += experts, chosen += top_k, gates += top_k, dgates += top_k) {
+		float dot = 0;
+
+		for (j = 0; j < top_k; j++)
+			dot += gates[j] * dgates[j];
+		for (j = 0; j < top_k; j++)
+			to[chosen[j]] = gates[j] * (dgates[j] - dot);
+	}
+	return 0;
+}
+
+static int
+host_adam(struct backend *b, void *weights, float *master, float *m, float *v, const float *gradient,
+    int64_t n, const struct adam *a)
+{
+	float *w = weights;
+	int64_t i;
+
+	(void)b;
+	for (i = 0; i < n; i++) {
+		m[i] = a->beta1 * m[i] + (1 - a->beta1) * gradient[i];
+		v[i] = a->beta2 * v[i] + (1 - a->beta2) * gradient[i] * gradient[i];
+		master[i] -= a->rate * (m[i] / a->correction1) / (sqrtf(v[i] / a->correction2) + a->epsilon);
+		w[i] = master[i];
+	}
+	return 0;
+}
+
+void
+host_kernels(struct backend_ops *ops)
+{
+	ops->act_bytes = sizeof(float);
+	ops->alloc = host_alloc;
+	ops->release = host_release;
+	ops->put = host_copy;
+	ops->get = host_copy;
+	ops->fill = host_fill;
+	ops->gather = host_gather;
+	ops->combine = host_combine;
+	ops->combine_back = host_combine_back;
+	ops->gather_back = host_gather_back;
+	ops->swiglu = host_swiglu;
+	ops->swiglu_back = host_swiglu_back;
+	ops->relu2 = host_relu2;
+	ops->relu2_back = host_relu2_back;
+	ops->norm = host_norm;
+	ops->norm_back = host_norm_back;
+	ops->add = host_add;
+	ops->gates = host_gates;
+	ops->gates_back = host_gates_back;
+	ops->adam = host_adam;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * y = x W^T, dx = dy W, dW += dy^T x; and the tensor-parallel group's rows around them.
+ *
+ * With sequence parallelism every rank holds T = M / TP tokens outside the sharded matrices:
+ * an all-gather in front of them, a reduce-scatter behind (Korthikanti et al., arXiv 2205.05198).
+ */
+#include "probe/stage.h"
+
+int
+kernel_done(struct stage *stage, int result, const char *what)
+{
+	if (result != 0)
+		return session_fail(stage->s, what);
+	return control_failed(stage->s->control) ? -1 : 0;
+}
+
+void *
+act_at(const struct stage *stage, const void *base, int64_t element)
+{
+	return (char *)base + (size_t)element * stage->s->backend.ops->act_bytes;
+}
+
+struct linear
+linear_of(const struct stage *stage, int64_t layer, const char *name, int64_t rows)
+{
+	const struct weight *w = weight_find(&stage->weights, layer, name);
+	struct linear l = {.rows = rows};
+
+	if (!w)
+		return l;
+	l.out = w->rows;
+	l.in = w->cols;
+	l.w = weight_data(stage->s, &stage->weights, w);
+	l.dw = weight_gradient(&stage->weights, w);
+	return l;
+}
+
+static int
+run(struct stage *stage, const struct gemm *gemm)
+{
+	struct backend *b = &stage->s->backend;
+
+	if (gemm->m == 0 || gemm->n == 0)
+		return 0;
+	return kernel_done(stage, b->ops->gemm(b, gemm), "a matrix product");
+}
+
+int
+linear_forward(struct stage *stage, const struct linear *l, const void *x, int64_t ldx, void *y,
+    int64_t ldy, float beta)
+{
+	struct gemm gemm = {.transpose_b = true,
+	    .m = l->rows,
+	    .n = l->out,
+	    .k = l->in,
+	    .a = x,
+	    .lda = ldx,
+	    .b = l->w,
+	    .ldb = l->in,
+	    .c = y,
+	    .ldc = ldy,
+	    .alpha = 1,
+	    .beta = beta};
+
+	return run(stage, &gemm);
+}
+
+int
+linear_back_input(struct stage *stage, const struct linear *l, const void *dy, int64_t lddy,
+    void *dx, int64_t lddx, float beta)
+{
+	struct gemm gemm = {.m = l->rows,
+	    .n = l->in,
+	    .k = l->out,
+	    .a = dy,
+	    .lda = lddy,
+	    .b = l->w,
+	    .ldb = l->in,
+	    .c = dx,
+	    .ldc = lddx,
+	    .alpha = 1,
+	    .beta = beta};
+
+	return run(stage, &gemm);
+}
+
+int
+linear_back_weight(struct stage *stage, const struct linear *l, const void *dy, int64_t lddy,
+    const void *x, int64_t ldx)
+{
+	struct gemm gemm = {.transpose_a = true,
+	    .float_out = true,
+	    .m = l->out,
+	    .n = l->in,
+	    .k = l->rows,
+	    .a = dy,
+	    .lda = lddy,
+	    .b = x,
+	    .ldb = ldx,
+	    .c = l->dw,
+	    .ldc = l->in,
+	    .alpha = 1,
+	    .beta = 1};
+
+	return l->rows > 0 ? run(stage, &gemm) : 0;
+}
+
+const void *
+rows_gather(struct stage *stage, const void *in, int64_t tokens, int64_t width, void *room)
+{
+	struct collective c = {.kind = COLLECTIVE_ALL_GATHER,
+	    .comm = stage->s->groups[GROUP_TP].comm,
+	    .send = in,
+	    .recv = room,
+	    .count = tokens * width};
+
+	if (!c.comm)
+		return in;
+	return session_collective(stage->s, PART_TENSOR_PARALLEL, group_names[GROUP_TP], &c) == 0 ? room
+												  : NULL;
+}
+
+void *
+rows_partial(const struct stage *stage, void *out, void *room)
+{
+	return stage->s->groups[GROUP_TP].comm ? room : out;
+}
+
+int
+rows_reduce(struct stage *stage, const void *partial, int64_t tokens, int64_t width, void *out)
+{
+	struct collective c = {.kind = COLLECTIVE_REDUCE_SCATTER,
+	    .comm = stage->s->groups[GROUP_TP].comm,
+	    .send = partial,
+	    .recv = out,
+	    .count = tokens * width};
+
+	return session_collective(stage->s, PART_TENSOR_PARALLEL, group_names[GROUP_TP], &c);
+}

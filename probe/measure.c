@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How long does the step take, part by part?
+ *
+ * Each rank: a few steps to warm up, then `steps` steps; the median over steps of every part's
+ * sum; then min, median, 90th percentile and max over ranks. Marks stand on the stream that runs
+ * the part; marks of two devices are never subtracted. When a step has more parts than there are
+ * marks, the rest is taken to last as long as those that were timed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "probe/measure.h"
+#include "probe/wire.h"
+
+enum { WARM_UP = 2, WARM_UP_TIMED = 5, VALUES = 2 * PARTS + 1 };
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double
+median(double *values, int64_t n)
+{
+	qsort(values, (size_t)n, sizeof(*values), compare_doubles);
+	return n ? (values[(n - 1) / 2] + values[n / 2]) / 2 : 0;
+}
+
+static void
+spread_of(const double *all, int world, int stride, double *room, struct spread *out)
+{
+	int i;
+
+	*out = (struct spread){0};
+	for (i = 0; i < world; i++) {
+		room[i] = all[i * stride];
+		if (room[i] > room[out->worst_rank])
+			out->worst_rank = i;
+	}
+	out->median = median(room, world);
+	out->min = room[0];
+	out->max = room[world - 1];
+	out->p90 = room[(int)(0.9 * (world - 1) + 0.5)];
+}
+
+static void
+keep_step(struct session *s, double step_s, double *values)
+{
+	int part, way;
+
+	timing_collect(s);
+	values[0] = step_s;
+	for (part = 0; part < PARTS; part++)
+		for (way = 0; way < 2; way++) {
+			const struct part_time *time = &s->parts[part][way];
+
+			values[1 + 2 * part + way] =
+			    time->timed ? time->seconds * (double)time->ran / (double)time->timed : 0;
+		}
+}
+
+static int
+timed_step(struct stage *stage, int number, double *values)
+{
+	struct session *s = stage->s;
+	double start;
+
+	if (control_barrier(s->control) != 0)
+		return -1;
+	timing_reset(s);
+	start = wire_now_s();
+	if (step_run(stage, number, NULL) != 0)
+		return -1;
+	keep_step(s, wire_now_s() - start, values);
+	return 0;
+}
+
+static void
+account(const struct stage *stage, uint64_t free_before, struct memory_account *memory)
+{
+	struct session *s = stage->s;
+	uint64_t now = s->backend.ops->free_bytes(&s->backend);
+
+	memory->weights = (double)stage->weights.weight_bytes;
+	memory->gradients = (double)stage->weights.gradient_bytes;
+	memory->optimizer = (double)stage->weights.optimizer_bytes;
+	memory->activations = (double)stage->activation_bytes;
+	memory->routing = (double)stage->routings.bytes;
+	memory->allocated = (double)s->peak_bytes;
+	if (free_before > now) /* what the libraries took since the program began */
+		memory->outside = (double)(free_before - now) - (double)s->allocated_bytes;
+}
+
+/* The fullest rank of each stage, where the others' stages are rows too. */
+static int
+gather_memory(struct session *s, const struct shape *shape, struct memory_account *mine,
+    struct measured *m)
+{
+	struct {
+		struct memory_account memory;
+		int stage;
+	} part, *all = arena_array(s->arena, (size_t)s->world, sizeof(*all));
+	int i;
+
+	memset(&part, 0, sizeof(part));
+	part.memory = *mine;
+	part.stage = s->pp;
+	if (control_gather(s->control, &part, sizeof(part), all) != 0)
+		return -1;
+	m->n_stages = shape->strategy.pp < 8 ? (int)shape->strategy.pp : 8;
+	for (i = 0; s->rank == 0 && i < s->world; i++)
+		if (all[i].stage < 8 && all[i].memory.allocated > m->memory[all[i].stage].allocated)
+			m->memory[all[i].stage] = all[i].memory;
+	return 0;
+}
+
+static int
+gather_times(struct session *s, const double *mine, struct measured *m)
+{
+	double *all = arena_array(s->arena, (size_t)s->world * VALUES, sizeof(*all));
+	double *room = arena_array(s->arena, (size_t)s->world, sizeof(*room));
+	int part, way;
+
+	if (control_gather(s->control, mine, VALUES * sizeof(*mine), all) != 0)
+		return -1;
+	if (s->rank != 0)
+		return 0;
+	spread_of(all, s->world, VALUES, room, &m->step_s);
+	for (part = 0; part < PARTS; part++)
+		for (way = 0; way < 2; way++)
+			spread_of(all + 1 + 2 * part + way, s->world, VALUES, room, &m->parts[part][way]);
+	return 0;
+}
+
+static int
+run_steps(struct stage *stage, int64_t steps, double *medians)
+{
+	struct session *s = stage->s;
+	int warm_up = s->backend.ops->times_count ? WARM_UP_TIMED : WARM_UP;
+	double *values = arena_array(s->arena, (size_t)steps * VALUES, sizeof(*values));
+	double *room = arena_array(s->arena, (size_t)steps, sizeof(*room)), ignored[VALUES];
+	int64_t i;
+	int v;
+
+	for (i = 0; i < warm_up; i++)
+		if (timed_step(stage, (int)i + 1, ignored) != 0)
+			return -1;
+	for (i = 0; i < steps; i++)
+		if (timed_step(stage, (int)i + 1 + warm_up, values + i * VALUES) != 0)
+			return -1;
+	for (v = 0; v < VALUES; v++) {
+		for (i = 0; i < steps; i++)
+			room[i] = values[i * VALUES + v];
+		medians[v] = median(room, steps);
+	}
+	return 0;
+}
+
+int
+measure_steps(struct session *s, const struct shape *shape, const struct skew *skew, int64_t steps,
+    struct measured *m)
+{
+	struct arena_mark mark = arena_mark(s->arena);
+	struct memory_account memory = {0};
+	double medians[VALUES] = {0};
+	struct stage stage;
+	int result;
+
+	m->own_shapes = !shape->scaled;
+	m->micro_batches = shape->strategy.micro_batches;
+	m->steps = steps;
+	s->peak_bytes = s->allocated_bytes;
+	if (stage_open(&stage, s, shape, skew) != 0)
+		return -1;
+	stage.engine = (enum grouped_engine)m->engine;
+	result = run_steps(&stage, steps, medians);
+	account(&stage, s->free_at_start, &memory);
+	if (result == 0)
+		result = gather_times(s, medians, m);
+	if (result == 0)
+		result = gather_memory(s, shape, &memory, m);
+	stage_close(&stage);
+	arena_reset(s->arena, mark);
+	return result;
+}

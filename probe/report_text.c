@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What did the probe find, for people? */
+#include <string.h>
+
+#include "base/table.h"
+#include "base/units.h"
+#include "probe/probe_run.h"
+
+static void
+line_head(const struct session *s, const struct probe_result *r, struct str *out)
+{
+	const struct strategy *st = &s->plan->strategy;
+
+	str_addf(out, "plan     %s on %d ranks: TP %lld CP %lld PP %lld VPP %lld EP %lld ETP %lld, DP %lld EDP "
+	    "%lld\n", s->plan->model->name, s->world, (long long)st->tp, (long long)st->cp,
+	    (long long)st->pp, (long long)st->vpp, (long long)st->ep, (long long)st->etp,
+	    (long long)st->dp, (long long)st->edp);
+	str_addf(out, "machine  %d x %s on %d host%s, %s\n", s->world, r->device.name, r->hosts,
+	    r->hosts == 1 ? "" : "s", r->device.library);
+	str_addf(out, "groups   every member of every group answered as the plan says\n");
+}
+
+static void
+table_numerics(struct arena *arena, const struct numerics *n, struct str *out)
+{
+	struct table *table = table_new(arena, 5);
+	int row;
+
+	if (!n->done) {
+		str_add(out, "numerics not compared: the reference would take too long\n");
+		return;
+	}
+	table_column(table, 0, "numerics", TABLE_LEFT);
+	table_column(table, 1, "error", TABLE_RIGHT);
+	table_column(table, 2, "tolerance", TABLE_RIGHT);
+	table_column(table, 3, "numbers", TABLE_RIGHT);
+	table_column(table, 4, "", TABLE_LEFT);
+	for (row = 0; row < NUMERICS_ROWS; row++) {
+		if (n->compared[row] == 0)
+			continue;
+		table_row(table);
+		table_cell(table, numerics_names[row]);
+		table_cellf(table, "%.1e", n->error[row]);
+		table_cellf(table, "%.0e", n->tolerance[row]);
+		table_cell(table, units_grouped(arena, n->compared[row]));
+		if (!(n->error[row] <= n->tolerance[row]))
+			table_cellf(table, "WRONG, worst on rank %d", n->worst_rank[row]);
+	}
+	table_print(table, out, 0);
+}
+
+static void
+line_tokens(struct arena *arena, const struct numerics *n, struct str *out)
+{
+	str_addf(out, "tokens   %s sent, %s received, %s dropped: %s; fullest rank %.2f x mean, %d without\n",
+	    units_grouped(arena, n->sent), units_grouped(arena, n->received),
+	    units_grouped(arena, n->dropped), n->conserved ? "conserved" : "NOT CONSERVED",
+	    n->max_over_mean, n->empty_ranks);
+}
+
+static void
+seconds_cell(struct table *table, struct arena *arena, double seconds)
+{
+	table_cell(table, seconds >= 0 ? units_seconds(arena, seconds) : "-");
+}
+
+/* The plan's parts beside the measured ones. */
+static void
+table_plan(struct arena *arena, const struct verdict_rows *v, struct str *out)
+{
+	struct table *table = table_new(arena, 4);
+	int i;
+
+	table_column(table, 0, "part of the plan", TABLE_LEFT);
+	table_column(table, 1, "predicted", TABLE_RIGHT);
+	table_column(table, 2, "measured", TABLE_RIGHT);
+	table_column(table, 3, "", TABLE_RIGHT);
+	for (i = 0; i < v->n; i++) {
+		const struct verdict_row *row = &v->rows[i];
+
+		if (!(row->predicted_s > 0) && !(row->measured_s > 0))
+			continue;
+		table_row(table);
+		table_cell(table, row->name);
+		seconds_cell(table, arena, row->predicted_s);
+		seconds_cell(table, arena, row->measured_s);
+		if (row->counts)
+			table_cellf(table, "%+.0f %%",
+			    100 * (row->measured_s - row->predicted_s) / row->predicted_s);
+	}
+	table_print(table, out, 0);
+}
+
+static void
+table_parts(struct arena *arena, const struct measured *m, struct str *out)
+{
+	struct table *table = table_new(arena, 5);
+	int part, way;
+
+	table_column(table, 0, "measured part", TABLE_LEFT);
+	table_column(table, 1, "pass", TABLE_LEFT);
+	table_column(table, 2, "median", TABLE_RIGHT);
+	table_column(table, 3, "worst", TABLE_RIGHT);
+	table_column(table, 4, "rank", TABLE_RIGHT);
+	for (part = 0; part < PARTS; part++)
+		for (way = 0; way < 2; way++) {
+			const struct spread *spread = &m->parts[part][way];
+
+			if (!(spread->max > 0))
+				continue;
+			table_row(table);
+			table_cell(table, part_rows[part].name);
+			table_cell(table, way ? "backward" : "forward");
+			table_cell(table, units_seconds(arena, spread->median));
+			table_cell(table, units_seconds(arena, spread->max));
+			table_cellf(table, "%d", spread->worst_rank);
+		}
+	table_print(table, out, 0);
+}
+
+static void
+table_transfers(struct arena *arena, const struct session *s, const struct measured *m, struct str *out)
+{
+	struct table *table = table_new(arena, 7);
+	int i;
+
+	if (m->n_transfers == 0)
+		return;
+	table_column(table, 0, "group", TABLE_LEFT);
+	table_column(table, 1, "operation", TABLE_LEFT);
+	table_column(table, 2, "ranks", TABLE_RIGHT);
+	table_column(table, 3, "bytes", TABLE_RIGHT);
+	table_column(table, 4, "time", TABLE_RIGHT);
+	table_column(table, 5, "bus GB/s", TABLE_RIGHT);
+	table_column(table, 6, "bound", TABLE_RIGHT);
+	for (i = 0; i < m->n_transfers; i++) {
+		const struct transfer_row *t = &m->transfers[i];
+
+		table_row(table);
+		table_cell(table, t->group);
+		table_cell(table, t->op);
+		table_cellf(table, "%d", t->size);
+		table_cell(table, units_grouped(arena, t->bytes));
+		table_cell(table, units_seconds(arena, t->seconds));
+		table_cellf(table, "%.2f", t->bus_Bps / 1e9);
+		table_cellf(table, "%.0f", s->plan->levels[t->level].Bps / 1e9);
+	}
+	table_print(table, out, 0);
+}
+
+static void
+table_memory(struct arena *arena, const struct session *s, const struct measured *m, struct str *out)
+{
+	static const char *const names[] = {"weights", "gradients", "optimizer", "activations"};
+	struct table *table = table_new(arena, 4);
+	int stage, i;
+
+	table_column(table, 0, "memory, MiB", TABLE_LEFT);
+	table_column(table, 1, "stage", TABLE_RIGHT);
+	table_column(table, 2, "predicted", TABLE_RIGHT);
+	table_column(table, 3, "allocated", TABLE_RIGHT);
+	for (stage = 0; stage < m->n_stages; stage++) {
+		const struct memory_account *got = &m->memory[stage];
+		const double measured[] = {got->weights, got->gradients, got->optimizer, got->activations};
+
+		for (i = 0; i < 4; i++) {
+			table_row(table);
+			table_cell(table, names[i]);
+			table_cellf(table, "%d", stage);
+			if (m->own_shapes)
+				table_cellf(table, "%.1f",
+				    named_get(&s->plan->memory[stage], names[i], 0) / 0x1p20);
+			else
+				table_cell(table, "-");
+			table_cellf(table, "%.1f", measured[i] / 0x1p20);
+		}
+	}
+	table_print(table, out, 0);
+}
+
+static void
+line_overlap(const struct measured *m, struct str *out)
+{
+	double least = m->overlap_compute_s < m->overlap_comm_s ? m->overlap_compute_s : m->overlap_comm_s;
+
+	if (least > 0)
+		str_addf(out, "overlap  %.0f %% of the shorter of all-to-all and expert products is hidden\n",
+		    100 * (m->overlap_compute_s + m->overlap_comm_s - m->overlap_both_s) / least);
+}
+
+static void
+report_times(const struct probe_job *job, const struct session *s, const struct probe_result *r,
+    const struct verdict_rows *v, struct str *out)
+{
+	const struct measured *m = &r->measured;
+
+	str_addf(out, "\nstep     %s for %lld of %lld micro-batches, %lld steps\n",
+	    units_seconds(job->arena, m->step_s.max), (long long)m->micro_batches,
+	    (long long)s->plan->strategy.micro_batches, (long long)m->steps);
+	if (s->backend.ops->times_count)
+		table_plan(job->arena, v, out);
+	str_addc(out, '\n');
+	table_parts(job->arena, m, out);
+	str_addc(out, '\n');
+	table_transfers(job->arena, s, m, out);
+	line_overlap(m, out);
+}
+
+static void
+line_verdict(const struct probe_job *job, const struct session *s, const struct probe_result *r,
+    const struct verdict_rows *v, struct str *out)
+{
+	if (!r->numerics.ok)
+		str_add(out, "the step is WRONG on this machine: see above\n");
+	else if (!s->backend.ops->times_count)
+		str_addf(out, "the plan was rehearsed%s: groups, counts, order and numerics are right; times on "
+		    "a CPU say nothing about a GPU\n",
+		    r->measured.own_shapes ? "" : " with small shapes");
+	else
+		str_addf(out, "the plan %s (worst part %s %+.0f %%, tolerance %.0f %%)\n",
+		    r->holds ? "holds" : "does not hold", v->worst_name ? v->worst_name : "none",
+		    100 * v->worst, job->options->tolerance);
+}
+
+void
+report_text(const struct probe_job *job, const struct session *s, const struct probe_result *r,
+    struct str *out)
+{
+	struct verdict_rows v;
+
+	plan_holds(s->plan, &r->measured, job->options->tolerance, &v);
+	line_head(s, r, out);
+	str_addc(out, '\n');
+	table_numerics(job->arena, &r->numerics, out);
+	line_tokens(job->arena, &r->numerics, out);
+	report_times(job, s, r, &v, out);
+	str_addc(out, '\n');
+	table_memory(job->arena, s, &r->measured, out);
+	str_addf(out, "not run  embedding, output head and loss, MTP layers; their weights are allocated\n\n");
+	line_verdict(job, s, r, &v, out);
+}

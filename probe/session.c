@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How does the step use a backend without ever hanging?
+ *
+ * Every operation that needs other ranks is announced to the watchdog (control.h), posted, and
+ * asked about until it is done or the session has failed. Marks around each part give its time.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "probe/session.h"
+
+const char *const collective_names[COLLECTIVES + 1] = {
+    "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "send", "receive", NULL};
+const char *const grouped_names[GROUPED_ENGINES + 1] = {"loop", "grouped", NULL};
+
+const struct part_row part_rows[PARTS] = {
+    [PART_ATTENTION] = {"attention", "attention"},
+    [PART_NORM] = {"norm", "memory_bound"},
+    [PART_ROUTER] = {"router", "memory_bound"},
+    [PART_PERMUTE] = {"permute", "memory_bound"},
+    [PART_DISPATCH] = {"dispatch", "all_to_all"},
+    [PART_EXPERTS] = {"experts", "experts"},
+    [PART_COMBINE] = {"combine", "all_to_all"},
+    [PART_MLP] = {"mlp", "mlp"},
+    [PART_TENSOR_PARALLEL] = {"tensor_parallel", "tensor_parallel"},
+    [PART_EXPERT_TENSOR] = {"expert_tensor_parallel", "tensor_parallel"},
+    [PART_CONTEXT_PARALLEL] = {"context_parallel", "context_parallel"},
+    [PART_HANDOFF] = {"hand_off", "pipeline"},
+    [PART_GRADIENTS] = {"gradients", "data_parallel"},
+    [PART_PARAMETERS] = {"parameters", "data_parallel"},
+    [PART_OPTIMIZER] = {"optimizer", "optimizer"},
+};
+
+int
+session_fail(struct session *s, const char *what)
+{
+	const char *why = s->backend.ops->error(&s->backend);
+
+	return control_fail(s->control, "%s failed: %s", what, why && why[0] ? why : "no reason given");
+}
+
+void *
+session_alloc(struct session *s, size_t bytes)
+{
+	void *memory = s->backend.ops->alloc(&s->backend, bytes);
+
+	if (!memory) {
+		control_fail(s->control, "no memory for %zu bytes after %llu: the plan does not fit here",
+		    bytes, (unsigned long long)s->allocated_bytes);
+		return NULL;
+	}
+	s->allocated_bytes += bytes;
+	if (s->allocated_bytes > s->peak_bytes)
+		s->peak_bytes = s->allocated_bytes;
+	return memory;
+}
+
+void
+session_release(struct session *s, void *memory, size_t bytes)
+{
+	if (!memory)
+		return;
+	s->backend.ops->release(&s->backend, memory);
+	s->allocated_bytes -= bytes;
+}
+
+static void
+nap(int *times)
+{
+	struct timespec pause = {0, *times < 64 ? 5000 : 100000};
+
+	++*times;
+	nanosleep(&pause, NULL);
+}
+
+typedef enum op_state ask_fn(struct session *s, enum stream stream);
+
+static enum op_state
+ask_progress(struct session *s, enum stream stream)
+{
+	return s->backend.ops->progress(&s->backend, stream);
+}
+
+static enum op_state
+ask_sync(struct session *s, enum stream stream)
+{
+	return s->backend.ops->sync(&s->backend, stream);
+}
+
+static int
+until_done(struct session *s, enum op_state state, ask_fn *ask, enum stream stream, const char *what)
+{
+	int times = 0;
+
+	while (state == OP_BUSY && !control_failed(s->control)) {
+		state = ask(s, stream);
+		if (state == OP_BUSY)
+			nap(&times);
+	}
+	if (state == OP_FAILED)
+		return session_fail(s, what);
+	return control_failed(s->control) ? -1 : 0;
+}
+
+static int
+depend(struct session *s, enum stream later, enum stream earlier, const char *what)
+{
+	enum op_state state = s->backend.ops->depend(&s->backend, later, earlier);
+
+	if (until_done(s, state, ask_progress, earlier, what) != 0)
+		return -1;
+	if (state == OP_BUSY && s->backend.ops->depend(&s->backend, later, earlier) == OP_FAILED)
+		return session_fail(s, what);
+	return 0;
+}
+
+static int
+post(struct session *s, enum stream stream, const struct collective *c, const char *what)
+{
+	enum op_state state = s->backend.ops->collective(&s->backend, stream, c);
+
+	return until_done(s, state, ask_progress, stream, what);
+}
+
+/* --- timing ----------------------------------------------------------------------------------- */
+
+void
+part_begin(struct session *s, enum part part, enum stream stream)
+{
+	struct interval *interval = &s->intervals[s->n_intervals];
+
+	if (stream == STREAM_COMPUTE)
+		s->open_part = (int)part;
+	s->parts[part][s->backward].ran++;
+	interval->part = part;
+	interval->backward = s->backward;
+	interval->from = -1;
+	if (s->events + 2 > PROBE_EVENTS)
+		return;
+	interval->from = s->events++;
+	s->backend.ops->mark(&s->backend, interval->from, stream);
+}
+
+void
+part_end(struct session *s, enum stream stream)
+{
+	struct interval *interval = &s->intervals[s->n_intervals];
+
+	if (stream == STREAM_COMPUTE)
+		s->open_part = -1;
+	if (interval->from < 0)
+		return;
+	interval->to = s->events++;
+	s->backend.ops->mark(&s->backend, interval->to, stream);
+	s->n_intervals++;
+}
+
+void
+timing_reset(struct session *s)
+{
+	s->events = 0;
+	s->open_part = -1;
+	s->n_intervals = 0;
+	memset(s->parts, 0, sizeof(s->parts));
+}
+
+void
+timing_collect(struct session *s)
+{
+	int i;
+
+	for (i = 0; i < s->n_intervals; i++) {
+		const struct interval *interval = &s->intervals[i];
+		struct part_time *time = &s->parts[interval->part][interval->backward];
+
+		time->seconds += s->backend.ops->elapsed(&s->backend, interval->from, interval->to);
+		time->timed++;
+	}
+}
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+int
+session_collective(struct session *s, enum part part, const char *group, const struct collective *c)
+{
+	const char *what = collective_names[c->kind];
+	int interrupted = s->open_part, result;
+
+	if (!c->comm || control_failed(s->control))
+		return c->comm ? -1 : 0;
+	if (interrupted >= 0)
+		part_end(s, STREAM_COMPUTE);
+	control_enter(s->control, what, group);
+	result = depend(s, STREAM_COMM, STREAM_COMPUTE, what);
+	part_begin(s, part, STREAM_COMM);
+	if (result == 0)
+		result = post(s, STREAM_COMM, c, what);
+	part_end(s, STREAM_COMM);
+	if (result == 0)
+		result = depend(s, STREAM_COMPUTE, STREAM_COMM, what);
+	control_leave(s->control);
+	if (interrupted >= 0)
+		part_begin(s, (enum part)interrupted, STREAM_COMPUTE);
+	return result;
+}
+
+int
+session_post(struct session *s, const char *group, const struct collective *c)
+{
+	const char *what = collective_names[c->kind];
+	int result;
+
+	control_enter(s->control, what, group);
+	result = s->backend.ops->collective(&s->backend, STREAM_COMM, c) == OP_FAILED
+		     ? session_fail(s, what)
+		     : 0;
+	control_leave(s->control);
+	return result;
+}
+
+int
+session_send(struct session *s, bool backward, const void *from, int64_t elements)
+{
+	enum stream stream = backward ? STREAM_BACKWARD : STREAM_FORWARD;
+	struct collective c = {.kind = COLLECTIVE_SEND,
+	    .element = ELEMENT_ACT,
+	    .send = from,
+	    .count = elements,
+	    .comm = backward ? s->backward_out : s->forward_out,
+	    .peer = backward ? s->backward_out_peer : s->forward_out_peer};
+	int result;
+
+	control_enter(s->control, "send", backward ? "pp backward" : "pp forward");
+	result = depend(s, stream, STREAM_COMPUTE, "send");
+	if (result == 0)
+		result = post(s, stream, &c, "send");
+	control_leave(s->control);
+	return result;
+}
+
+int
+session_receive(struct session *s, bool backward, void *to, int64_t elements)
+{
+	enum stream stream = backward ? STREAM_BACKWARD_IN : STREAM_FORWARD_IN;
+	struct collective c = {.kind = COLLECTIVE_RECV,
+	    .element = ELEMENT_ACT,
+	    .recv = to,
+	    .count = elements,
+	    .comm = backward ? s->backward_in : s->forward_in,
+	    .peer = backward ? s->backward_in_peer : s->forward_in_peer};
+	int result;
+
+	control_enter(s->control, "receive", backward ? "pp backward" : "pp forward");
+	result = depend(s, stream, STREAM_COMPUTE, "receive");
+	part_begin(s, PART_HANDOFF, stream);
+	if (result == 0)
+		result = post(s, stream, &c, "receive");
+	part_end(s, stream);
+	if (result == 0)
+		result = depend(s, STREAM_COMPUTE, stream, "receive");
+	control_leave(s->control);
+	return result;
+}
+
+int
+session_sent(struct session *s)
+{
+	int result;
+
+	control_enter(s->control, "send", "pp backward");
+	result = depend(s, STREAM_COMPUTE, STREAM_BACKWARD, "send");
+	control_leave(s->control);
+	return result;
+}
+
+int
+session_sync(struct session *s, enum stream stream, const char *what)
+{
+	int result;
+
+	control_enter(s->control, "wait", what);
+	result = until_done(s, OP_BUSY, ask_sync, stream, what);
+	control_leave(s->control);
+	return result;
+}
+
+int
+session_sync_all(struct session *s, const char *what)
+{
+	int stream;
+
+	for (stream = 0; stream < STREAMS; stream++)
+		if (session_sync(s, (enum stream)stream, what) != 0)
+			return -1;
+	return 0;
+}

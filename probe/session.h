@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_SESSION_H
+#define MOEPLAN_SESSION_H
+
+#include "model/groups.h"
+#include "probe/control.h"
+#include "probe/plan_file.h"
+#include "probe/probe.h"
+
+struct arena;
+
+/* What is timed. `category` is the plan's name of the part of the step that it belongs to. */
+enum part {
+	PART_ATTENTION,
+	PART_NORM,
+	PART_ROUTER,
+	PART_PERMUTE,
+	PART_DISPATCH,
+	PART_EXPERTS,
+	PART_COMBINE,
+	PART_MLP,
+	PART_TENSOR_PARALLEL,
+	PART_EXPERT_TENSOR,
+	PART_CONTEXT_PARALLEL,
+	PART_HANDOFF,
+	PART_GRADIENTS,
+	PART_PARAMETERS,
+	PART_OPTIMIZER,
+	PARTS
+};
+struct part_row {
+	const char *name, *category;
+};
+extern const struct part_row part_rows[PARTS];
+
+/* Groups that the step uses. The pipeline's are pairs of neighbours, one a boundary and direction. */
+enum group {
+	GROUP_TP,
+	GROUP_CP,
+	GROUP_DP_CP,
+	GROUP_EP,
+	GROUP_EXPERT_TP,
+	GROUP_EXPERT_DP,
+	GROUPS
+};
+extern const char *const group_names[GROUPS + 1];
+enum { PHASES = 3 };
+
+struct group_comm {
+	struct comm *comm; /* NULL: this rank is alone in it */
+	int size, index;   /* own place */
+	int id;            /* which of the kind's groups */
+	const int32_t *ranks;
+};
+
+/* Seconds of one part, forward and backward apart; intervals that were timed and that ran. */
+struct part_time {
+	double seconds;
+	int64_t timed, ran;
+};
+
+struct session {
+	struct backend backend;
+	struct control *control;
+	struct arena *arena;
+	const struct probe_plan *plan;
+	const struct group_table *table;
+	int rank, world;
+	int tp, cp, dp, pp, ep, etp, edp; /* coordinates */
+	struct comm *world_comm;
+	struct group_comm groups[GROUPS];
+	struct comm *forward_out, *forward_in, *backward_out, *backward_in; /* pipeline neighbours */
+	int forward_out_peer, forward_in_peer, backward_out_peer, backward_in_peer;
+
+	/* timing of the current step */
+	bool backward;
+	int events;
+	struct interval {
+		int part, from, to;
+		bool backward;
+	} *intervals;
+	int n_intervals;
+	int open_part; /* on the computation's stream, -1 none: a collective inside interrupts it */
+	struct part_time parts[PARTS][2];
+	uint64_t allocated_bytes, peak_bytes;
+	uint64_t free_at_start; /* on the device, before anything was made */
+};
+
+/* All return -1 once the session has failed; the reason is with the control. */
+int session_fail(struct session *s, const char *what);
+void *session_alloc(struct session *s, size_t bytes);
+void session_release(struct session *s, void *memory, size_t bytes);
+
+/* Makes the world and all groups, uses each once, and checks on the wire who is in it. */
+int session_groups(struct session *s);
+
+/* Posts on `stream` behind the computation and makes the computation wait for it. */
+int session_collective(
+    struct session *s, enum part part, const char *group, const struct collective *collective);
+/* Posts beside the computation; nothing waits for it but session_sync(). */
+int session_post(struct session *s, const char *group, const struct collective *collective);
+/* A hand-off; sends are not waited for. */
+int session_send(struct session *s, bool backward, const void *from, int64_t elements);
+int session_receive(struct session *s, bool backward, void *to, int64_t elements);
+/* The computation waits for all gradients that were sent: their memory is used again. */
+int session_sent(struct session *s);
+int session_sync(struct session *s, enum stream stream, const char *what);
+int session_sync_all(struct session *s, const char *what);
+
+void part_begin(struct session *s, enum part part, enum stream stream);
+void part_end(struct session *s, enum stream stream);
+void timing_reset(struct session *s);
+/* After all streams are synced: sums the intervals up into parts[][]. */
+void timing_collect(struct session *s);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which communicators does a rank need, and is each made of whom the plan says?
+ *
+ * All are split off the world in one fixed order, before memory is filled. Every group is used
+ * once: each member sends its rank and its group's number, and what arrives must be the plan's
+ * list, in order. Pipeline neighbours get pairs: a boundary between two stages has one pair for
+ * each direction, so that a send never waits behind another direction's receive. Boundaries are
+ * split in up to three phases, since a rank is at two boundaries at once.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "probe/session.h"
+
+const char *const group_names[GROUPS + 1] = {
+    "tp", "cp", "dp_cp", "ep", "expert_tp", "expert_dp", NULL};
+
+static const struct group_kind *
+kind_find(const struct group_table *table, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < table->n_kinds; i++)
+		if (strcmp(table->kinds[i].name, name) == 0)
+			return &table->kinds[i];
+	return NULL;
+}
+
+/* The rank's group of a kind and its place in it. */
+static int
+locate(const struct group_kind *kind, int rank, struct group_comm *group)
+{
+	int64_t i;
+
+	for (i = 0; kind && i < kind->count * kind->size; i++) {
+		if (kind->ranks[i] != rank)
+			continue;
+		group->id = (int)(i / kind->size);
+		group->index = (int)(i % kind->size);
+		group->size = (int)kind->size;
+		group->ranks = &kind->ranks[(int64_t)group->id * kind->size];
+		return 0;
+	}
+	return -1;
+}
+
+static int
+wait_comm(struct session *s, enum op_state state, const char *name)
+{
+	int result = 0;
+
+	while (state == OP_BUSY && !control_failed(s->control))
+		state = s->backend.ops->progress(&s->backend, STREAM_COMM);
+	if (state == OP_FAILED)
+		result = session_fail(s, name);
+	return control_failed(s->control) ? -1 : result;
+}
+
+static int
+make_split(struct session *s, int color, int key, const char *name, struct comm **comm)
+{
+	int result;
+
+	control_enter(s->control, "split", name);
+	*comm = NULL;
+	result = wait_comm(
+	    s, s->backend.ops->split(&s->backend, s->world_comm, color, key, comm), name);
+	control_leave(s->control);
+	return result;
+}
+
+static int
+check_member(struct session *s, const char *name, const int32_t got[2], int wanted_rank, int id)
+{
+	if (got[0] == wanted_rank && got[1] == id)
+		return 0;
+	return control_fail(s->control, "group %s %d is not the plan's: where rank %d belongs, rank %d of "
+	    "group %d answers", name, id, wanted_rank, got[0], got[1]);
+}
+
+/* First use: an all-gather of (rank, group number). */
+static int
+check_group(struct session *s, const char *name, struct group_comm *group)
+{
+	int32_t mine[2] = {s->rank, group->id};
+	size_t bytes = (size_t)group->size * sizeof(mine);
+	int32_t *all = arena_alloc(s->arena, bytes);
+	void *send = session_alloc(s, sizeof(mine)), *recv = session_alloc(s, bytes);
+	struct collective c = {.kind = COLLECTIVE_ALL_GATHER,
+	    .element = ELEMENT_INT32,
+	    .comm = group->comm,
+	    .send = send,
+	    .recv = recv,
+	    .count = 2};
+	int i, result = -1;
+
+	if (send && recv && s->backend.ops->put(&s->backend, ELEMENT_INT32, send, mine, 2) == 0 &&
+	    session_collective(s, PART_HANDOFF, name, &c) == 0 && session_sync_all(s, name) == 0)
+		result = s->backend.ops->get(&s->backend, ELEMENT_INT32, all, recv, 2 * group->size);
+	for (i = 0; i < group->size && result == 0; i++)
+		result = check_member(s, name, &all[2 * i], group->ranks[i], group->id);
+	session_release(s, send, sizeof(mine));
+	session_release(s, recv, bytes);
+	return result;
+}
+
+static int
+make_group(struct session *s, enum group which)
+{
+	const char *name = group_names[which];
+	struct group_comm *group = &s->groups[which];
+	const struct group_kind *kind = kind_find(s->table, name);
+
+	if (locate(kind, s->rank, group) != 0)
+		return control_fail(s->control, "the plan's groups have no '%s' with rank %d", name, s->rank);
+	if (group->size == 1)
+		return 0;
+	if (make_split(s, group->id, group->index, name, &group->comm) != 0)
+		return -1;
+	return check_group(s, name, group);
+}
+
+/* --- the pipeline ----------------------------------------------------------------------------- */
+
+/* Who is at the other end, and that both mean the same boundary: one message each way it will go. */
+static int
+check_pair(struct session *s, struct comm *comm, bool sender, int other, int boundary, bool backward)
+{
+	int32_t text[2] = {s->rank, boundary};
+	void *memory = session_alloc(s, sizeof(text));
+	struct collective c = {.kind = sender ? COLLECTIVE_SEND : COLLECTIVE_RECV,
+	    .element = ELEMENT_INT32,
+	    .comm = comm,
+	    .send = memory,
+	    .recv = memory,
+	    .count = 2,
+	    .peer = sender ? 1 : 0};
+	int result = -1;
+
+	if (memory && s->backend.ops->put(&s->backend, ELEMENT_INT32, memory, text, 2) == 0 &&
+	    session_collective(s, PART_HANDOFF, backward ? "pp backward" : "pp forward", &c) == 0 &&
+	    session_sync_all(s, "pp") == 0)
+		result = s->backend.ops->get(&s->backend, ELEMENT_INT32, text, memory, 2);
+	session_release(s, memory, sizeof(text));
+	if (result != 0 || sender)
+		return result;
+	return check_member(s, "pp", text, other, boundary);
+}
+
+struct boundary {
+	int number;  /* between stage `number` and the next */
+	bool first;  /* this rank is before it */
+	int other;
+};
+
+/* The boundary of this phase that the rank is at, if any. */
+static bool
+boundary_of(const struct session *s, const struct group_comm *pp, int phase, struct boundary *b)
+{
+	int stages = pp->size, side;
+
+	for (side = 0; side < 2; side++) {
+		int number = (pp->index - side + stages) % stages;
+		bool wraps = number == stages - 1;
+		int own = wraps && stages % 2 ? 2 : number % 2;
+
+		if (own != phase || (wraps && s->plan->strategy.vpp == 1))
+			continue;
+		b->number = number;
+		b->first = side == 0;
+		b->other = pp->ranks[b->first ? (number + 1) % stages : number];
+		return true;
+	}
+	return false;
+}
+
+static void
+keep_pair(struct session *s, struct comm *comm, bool sends, bool backward)
+{
+	if (backward && sends) {
+		s->backward_out = comm;
+		s->backward_out_peer = 1;
+	} else if (backward) {
+		s->backward_in = comm;
+		s->backward_in_peer = 0;
+	} else if (sends) {
+		s->forward_out = comm;
+		s->forward_out_peer = 1;
+	} else {
+		s->forward_in = comm;
+		s->forward_in_peer = 0;
+	}
+}
+
+static int
+make_pairs(struct session *s, const struct group_comm *pp, int phase, bool backward)
+{
+	struct boundary b = {0};
+	bool there = boundary_of(s, pp, phase, &b);
+	bool sends = there && b.first != backward;
+	int color = there ? pp->id * pp->size + b.number : -1;
+	struct comm *comm;
+
+	if (make_split(s, color, sends ? 0 : 1, backward ? "pp backward" : "pp forward", &comm) != 0)
+		return -1;
+	if (!there)
+		return 0;
+	keep_pair(s, comm, sends, backward);
+	return check_pair(s, comm, sends, b.other, b.number, backward);
+}
+
+static int
+make_pipeline(struct session *s)
+{
+	struct group_comm pp = {0};
+	int phase;
+
+	if (locate(kind_find(s->table, "pp"), s->rank, &pp) != 0)
+		return control_fail(s->control, "the plan's groups have no 'pp' with rank %d", s->rank);
+	s->pp = pp.index;
+	if (pp.size == 1)
+		return 0;
+	for (phase = 0; phase < PHASES; phase++)
+		if (make_pairs(s, &pp, phase, false) != 0 || make_pairs(s, &pp, phase, true) != 0)
+			return -1;
+	return 0;
+}
+
+static int
+make_world(struct session *s)
+{
+	unsigned char id[PROBE_ID_BYTES] = {0};
+	int result;
+
+	if (s->rank == 0 && s->backend.ops->unique_id(&s->backend, id) != 0)
+		return session_fail(s, "the id of the world");
+	if (control_share(s->control, id, sizeof(id)) != 0)
+		return -1;
+	control_enter(s->control, "init", "world");
+	result = wait_comm(s, s->backend.ops->world(&s->backend, id, &s->world_comm), "the world");
+	control_leave(s->control);
+	return result;
+}
+
+int
+session_groups(struct session *s)
+{
+	struct group_comm dp = {0};
+	int which;
+
+	control_phase(s->control, "groups");
+	if (make_world(s) != 0)
+		return -1;
+	for (which = 0; which < GROUPS; which++)
+		if (make_group(s, (enum group)which) != 0)
+			return -1;
+	s->tp = s->groups[GROUP_TP].index;
+	s->cp = s->groups[GROUP_CP].index;
+	s->ep = s->groups[GROUP_EP].index;
+	s->etp = s->groups[GROUP_EXPERT_TP].index;
+	s->edp = s->groups[GROUP_EXPERT_DP].index;
+	if (locate(kind_find(s->table, "dp"), s->rank, &dp) != 0)
+		return control_fail(s->control, "the plan's groups have no 'dp' with rank %d", s->rank);
+	s->dp = dp.index;
+	return make_pipeline(s);
+}

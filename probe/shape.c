@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What size is everything that the probe runs?
+ *
+ * The stand-in for attention sees every stride-th key of each block, so that its products cost
+ * what a mask leaves: stride = round(s / mean keys seen). Scores have no softmax:
+ * O = a Q K^T V, linear in each of them, so that a reference is easy and the FLOPs are attention's.
+ * MLA's scores leave the rotary part out (nope_dim instead of nope_dim + rope_dim).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "probe/shape.h"
+
+static int64_t
+at_least_one(int64_t value)
+{
+	return value > 0 ? value : 1;
+}
+
+int64_t
+shape_micro_batches(const struct strategy *s)
+{
+	int64_t wanted = s->vpp > 1 ? 2 * s->pp : s->pp + 1;
+
+	return s->micro_batches < wanted ? s->micro_batches : wanted;
+}
+
+void
+shape_of_plan(const struct probe_plan *plan, int64_t micro_batches, struct shape *shape)
+{
+	memset(shape, 0, sizeof(*shape));
+	shape->model = *plan->model;
+	shape->strategy = plan->strategy;
+	shape->layout = plan->layout;
+	if (micro_batches < plan->strategy.micro_batches)
+		shape->strategy.micro_batches = micro_batches;
+}
+
+/* Smaller, and still a multiple of `unit` when it was one. */
+static int64_t
+shrink(int64_t value, int64_t unit, int64_t wanted)
+{
+	int64_t small = (wanted + unit - 1) / unit * unit;
+
+	return value > small ? small : value;
+}
+
+static void
+scale_kind(struct layer_kind *kind, const struct strategy *s, int64_t hidden)
+{
+	struct mixer *m = &kind->mixer;
+	struct ffn *f = &kind->ffn;
+	int64_t group = at_least_one(m->heads / at_least_one(m->kv_heads));
+
+	group = group > 2 ? 2 : group;
+	m->kv_heads = s->tp; /* fewer heads than ranks would be copies: not compared */
+	m->heads = m->kv_heads * group;
+	m->head_dim = m->value_dim = 4;
+	m->window = m->chunk = m->sparse = 0;
+	m->index_heads = m->index_dim = 0;
+	if (m->kind == MIXER_MLA) {
+		m->kv_heads = m->heads;
+		m->q_rank = m->q_rank ? 6 : 0;
+		m->kv_rank = 6;
+		m->nope_dim = 4;
+		m->rope_dim = 2;
+		m->head_dim = 6;
+	}
+	f->dense_width = f->dense_width ? shrink(f->dense_width, 2 * s->tp, 8) : 0;
+	f->shared_width = f->shared_width ? shrink(f->shared_width, 2 * s->tp, 8) : 0;
+	f->expert_width = f->expert_width ? shrink(f->expert_width, 2 * s->etp, 8) : 0;
+	f->experts = f->experts ? shrink(f->experts, s->ep, 8) : 0;
+	if (f->top_k > f->experts)
+		f->top_k = f->experts;
+	if (f->top_k > 4)
+		f->top_k = 4;
+	kind->norm_elements = 2 * hidden;
+	kind->extra_elements = 0;
+}
+
+enum { SCALED_HIDDEN = 16, SCALED_ROWS = 4 };
+
+void
+shape_scaled(const struct probe_plan *plan, int64_t micro_batches, struct shape *shape)
+{
+	struct strategy *s = &shape->strategy;
+	struct model *m = &shape->model;
+	int kind;
+
+	shape_of_plan(plan, micro_batches, shape);
+	shape->scaled = true;
+	m->hidden = shrink(m->hidden, 2, SCALED_HIDDEN);
+	m->vocab = shrink(m->vocab, s->tp, 16);
+	m->learned_positions = m->learned_positions ? 1 : 0;
+	m->final_norm = m->hidden;
+	m->final_extra = m->head_bias = 0;
+	m->mtp_layers = m->mtp_projection = m->mtp_norms = 0;
+	s->micro_batch = s->micro_batch > 2 ? 2 : s->micro_batch;
+	s->seq_len = shrink(s->seq_len, s->cp * s->tp, SCALED_ROWS * s->cp * s->tp);
+	for (kind = 0; kind < m->n_kinds; kind++)
+		scale_kind(&m->kinds[kind], s, m->hidden);
+}
+
+const struct layer_kind *
+shape_kind(const struct shape *shape, int64_t layer)
+{
+	return &shape->model.kinds[shape->model.kind_of[layer]];
+}
+
+static double
+keys_seen(const struct mixer *m, int64_t seq_len)
+{
+	double keys = ((double)seq_len + 1) / 2;
+
+	if (m->window && (double)m->window < keys)
+		keys = (double)m->window;
+	if (m->chunk && (double)m->chunk / 2 < keys)
+		keys = (double)m->chunk / 2;
+	if (m->sparse && (double)m->sparse < keys)
+		keys = (double)m->sparse;
+	return keys < 1 ? 1 : keys;
+}
+
+static void
+mixer_dims(const struct shape *shape, const struct mixer *m, struct dims *d)
+{
+	const struct strategy *s = &shape->strategy;
+	int64_t keys;
+
+	d->mla = m->kind == MIXER_MLA;
+	d->heads = at_least_one(m->heads / s->tp);
+	d->kv_heads = d->mla ? d->heads : at_least_one(m->kv_heads / s->tp);
+	d->qk = m->head_dim;
+	d->v = m->value_dim;
+	d->key_dim = d->mla ? m->nope_dim : m->head_dim;
+	d->q_width = d->heads * d->qk;
+	d->k_width = d->kv_heads * d->key_dim;
+	d->v_width = d->kv_heads * d->v;
+	d->o_width = d->heads * d->v;
+	if (d->mla) {
+		d->q_rank = m->q_rank;
+		d->kv_rank = m->kv_rank;
+		d->latent = m->q_rank + m->kv_rank + m->rope_dim;
+	}
+	d->stride = (int64_t)floor((double)s->seq_len / keys_seen(m, s->seq_len) + 0.5);
+	if (d->stride > d->seq_rows)
+		d->stride = d->seq_rows;
+	d->stride = at_least_one(d->stride);
+	keys = (d->seq_rows + d->stride - 1) / d->stride * s->cp;
+	d->scale = 1 / (sqrt((double)d->key_dim) * (double)keys);
+}
+
+void
+dims_of(const struct shape *shape, const struct layer_kind *kind, struct dims *d)
+{
+	const struct strategy *s = &shape->strategy;
+	const struct ffn *f = &kind->ffn;
+
+	memset(d, 0, sizeof(*d));
+	d->h = shape->model.hidden;
+	d->seqs = s->micro_batch;
+	d->seq_rows = s->seq_len / s->cp;
+	d->rows = d->seqs * d->seq_rows;
+	d->tokens = d->rows / s->tp;
+	mixer_dims(shape, &kind->mixer, d);
+	d->ungated = f->ungated;
+	d->dense = f->dense_width / s->tp;
+	d->shared = f->shared_width / s->tp;
+	d->expert = f->expert_width / s->etp;
+	d->experts = f->experts;
+	d->local_experts = f->experts / s->ep;
+	d->top_k = f->top_k;
+}
+
+double
+shape_flops(const struct shape *shape)
+{
+	const struct strategy *s = &shape->strategy;
+	double flops = 0;
+	int64_t layer;
+
+	for (layer = 0; layer < shape->model.layers; layer++) {
+		struct tensor rows[TENSORS_MAX];
+		const struct layer_kind *kind = shape_kind(shape, layer);
+		size_t n = tensors_of_layer(&shape->model, kind, rows), i;
+
+		for (i = 0; i < n; i++) {
+			double used = rows[i].shard == SHARD_EXPERT ? (double)kind->ffn.top_k : 1;
+
+			flops += 6 * used * (double)rows[i].rows * (double)rows[i].cols;
+		}
+	}
+	return flops * (double)(s->micro_batches * s->micro_batch * s->seq_len) /
+	       (double)(s->tp * s->cp * s->pp);
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
+static uint64_t
+mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15u;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+double
+random_unit(uint64_t what, uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t bits = mix(mix(mix(mix(what) ^ a) ^ b) ^ c);
+
+	return (double)(bits >> 11) * 0x1p-52 - 1;
+}
+
+uint64_t
+name_hash(const char *name)
+{
+	uint64_t hash = 0;
+
+	for (; *name; name++)
+		hash = mix(hash ^ (unsigned char)*name);
+	return hash;
+}
+
+/* To the nearest value that a bf16 holds, ties to even: what the device will really have. */
+static double
+rounded(double value, bool bf16)
+{
+	float f = (float)value;
+	uint32_t bits;
+
+	if (!bf16)
+		return (double)f;
+	memcpy(&bits, &f, sizeof(bits));
+	bits = (bits + 0x7fffu + ((bits >> 16) & 1)) & 0xffff0000u;
+	memcpy(&f, &bits, sizeof(f));
+	return (double)f;
+}
+
+double
+weight_value(const struct tensor *t, const struct place *p, bool bf16)
+{
+	double unit = random_unit(p->name, (uint64_t)p->layer << 32 | (uint64_t)p->matrix,
+	    (uint64_t)p->row, (uint64_t)p->col);
+
+	if (t->component == COMPONENT_NORMS)
+		return rounded(1 + 0.25 * unit, bf16);
+	return rounded(1.7 * unit / sqrt((double)t->cols), bf16);
+}
+
+enum { VALUE_INPUT = 1, VALUE_GRADIENT };
+
+double
+input_value(int64_t token, int64_t col, bool bf16)
+{
+	return rounded(1.7 * random_unit(VALUE_INPUT, (uint64_t)token, (uint64_t)col, 0), bf16);
+}
+
+double
+output_gradient(int64_t token, int64_t col, bool bf16)
+{
+	return rounded(random_unit(VALUE_GRADIENT, (uint64_t)token, (uint64_t)col, 0), bf16);
+}

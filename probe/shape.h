@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_SHAPE_H
+#define MOEPLAN_SHAPE_H
+
+#include "planner/tensors.h"
+#include "probe/plan_file.h"
+
+/* What is run: the plan's shapes, or the same layout with small ones. */
+struct shape {
+	struct model model;
+	struct strategy strategy; /* sizes of the run: seq_len, micro_batch, micro_batches */
+	struct layout layout;
+	bool scaled;
+};
+
+/* The plan's own shapes, with at most `micro_batches` of them a step. */
+void shape_of_plan(const struct probe_plan *plan, int64_t micro_batches, struct shape *shape);
+/*
+ * The same ranks, layers, groups and schedule with widths that a CPU runs in a moment: still
+ * divisible by every degree that divides the plan's.
+ */
+void shape_scaled(const struct probe_plan *plan, int64_t micro_batches, struct shape *shape);
+/* Micro-batches that show the schedule's warm-up, steady state and end. */
+int64_t shape_micro_batches(const struct strategy *strategy);
+/* Rough FLOPs of a step on one rank, forward and backward. */
+double shape_flops(const struct shape *shape);
+
+/* Widths of one layer on one rank. */
+struct dims {
+	int64_t h, tokens, rows; /* T: this rank's tokens; M: its tensor-parallel group's */
+	int64_t seqs, seq_rows;  /* M = seqs * seq_rows: the part of a sequence on this context rank */
+	int64_t stride;          /* every so-manieth key is seen: the cost of the mask */
+	int64_t heads, kv_heads, qk, v, q_width, k_width, v_width, o_width; /* local */
+	int64_t key_dim;         /* width of the scores' product: qk, without rotary part for MLA */
+	int64_t q_rank, kv_rank, latent; /* MLA: q_rank + kv_rank + rope_dim is `latent` */
+	bool mla;
+	int64_t dense, shared, expert; /* local widths */
+	bool ungated;
+	int64_t experts, local_experts, top_k;
+	double scale;            /* of the scores: 1 / (sqrt(qk) * keys seen) */
+};
+void dims_of(const struct shape *shape, const struct layer_kind *kind, struct dims *dims);
+/* Width of what goes into the second product's activation: 2 w gated, w ungated. */
+static inline int64_t
+fc1_width(const struct dims *dims, int64_t width)
+{
+	return dims->ungated ? width : 2 * width;
+}
+
+const struct layer_kind *shape_kind(const struct shape *shape, int64_t layer);
+
+/* A number in [-1, 1) that depends on nothing but its coordinates: any rank makes any element. */
+double random_unit(uint64_t what, uint64_t a, uint64_t b, uint64_t c);
+/* Values of a weight by its global place; the reference and the ranks call the same. */
+struct place {
+	uint64_t name; /* hash of the tensor's name */
+	int64_t layer, matrix, row, col;
+};
+uint64_t name_hash(const char *name);
+double weight_value(const struct tensor *tensor, const struct place *place, bool bf16);
+/* Input of the first layer and gradient of the last one's output. */
+double input_value(int64_t token, int64_t col, bool bf16);
+double output_gradient(int64_t token, int64_t col, bool bf16);
+
+#endif

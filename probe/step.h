@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_STEP_H
+#define MOEPLAN_STEP_H
+
+#include "probe/stage.h"
+
+/* What the comparison wants to see, on the host; NULL: nothing. [micro-batch][T * h] */
+struct capture {
+	float *outputs, *input_gradients;
+};
+
+/*
+ * One training step: all passes in the plan's order, gradients summed, weights updated. With
+ * `capture` inputs are those of the reference (input_value), else one prepared buffer.
+ * `number` is 1 for the first. -1 once failed.
+ */
+int step_run(struct stage *stage, int number, const struct capture *capture);
+
+#endif

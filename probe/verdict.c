@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Does the plan hold on this machine?
+ *
+ * The plan's parts are seconds of a whole step on its slowest stage, exposed and hidden. The
+ * probe runs fewer micro-batches, so what recurs with each of them is scaled by their share; data
+ * parallel traffic and the optimizer come once a step. Compared is the time that a part takes,
+ * exposed and hidden together, against the slowest rank's. Faster than predicted is no objection.
+ * Parts below 2 % of the predicted step are shown and not judged.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "probe/measure.h"
+
+#define COUNTS_FROM 0.02
+
+static const char *const once_a_step[] = {"data_parallel", "optimizer", "step", NULL};
+
+static bool
+is_once(const char *name)
+{
+	int i;
+
+	for (i = 0; once_a_step[i]; i++)
+		if (strcmp(once_a_step[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Sum of the probe's parts of this category; -1 when it has none. */
+static double
+measured_of(const struct measured *m, const char *category)
+{
+	double sum = -1;
+	int part;
+
+	for (part = 0; part < PARTS; part++) {
+		if (strcmp(part_rows[part].category, category) != 0)
+			continue;
+		sum = fmax(sum, 0) + m->parts[part][0].max + m->parts[part][1].max;
+	}
+	return sum;
+}
+
+static void
+add_row(const struct probe_plan *plan, const struct measured *m, const struct named *part,
+    struct verdict_rows *v)
+{
+	struct verdict_row *row = &v->rows[v->n++];
+	double share = (double)m->micro_batches / (double)plan->strategy.micro_batches, off;
+
+	row->name = part->name;
+	row->predicted_s = part->value + named_get(&plan->hidden_s, part->name, 0);
+	row->counts = row->predicted_s >= COUNTS_FROM * plan->step_s;
+	if (!is_once(part->name))
+		row->predicted_s *= share;
+	row->measured_s = measured_of(m, part->name);
+	/* A hand-off's time holds the waiting for the other stage. */
+	if (row->measured_s < 0 || strcmp(part->name, "pipeline") == 0)
+		row->counts = false;
+	if (!row->counts)
+		return;
+	off = (row->measured_s - row->predicted_s) / row->predicted_s;
+	if (!v->worst_name || off > v->worst) {
+		v->worst = off;
+		v->worst_name = row->name;
+	}
+}
+
+bool
+plan_holds(const struct probe_plan *plan, const struct measured *m, double percent,
+    struct verdict_rows *rows)
+{
+	struct verdict_rows own;
+	int i;
+
+	rows = rows ? rows : &own;
+	memset(rows, 0, sizeof(*rows));
+	for (i = 0; i < plan->exposed_s.n && rows->n < VERDICT_ROWS; i++)
+		add_row(plan, m, &plan->exposed_s.items[i], rows);
+	return m->own_shapes && !(rows->worst > percent / 100);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which weights does this rank hold, and how are their gradients summed?
+ *
+ * The rows are those of the planner's tensor table (planner/tensors.h), so the bytes that it
+ * sums are the bytes that are allocated here: weights in the backend's type, gradients in float,
+ * and the optimizer's float master copy and two moments, whole (sharding stage 0) or a 1/n shard
+ * (stage 1, as Megatron's distributed optimizer does it: reduce-scatter, update, all-gather).
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "probe/weights.h"
+
+const char *const bucket_names[BUCKETS + 1] = {"replicated", "dense", "expert", NULL};
+
+static int64_t
+part_of(int64_t whole, int64_t parts)
+{
+	return parts > 0 ? whole / parts : whole;
+}
+
+/* Key and value heads are copied when there are fewer of them than tensor-parallel ranks. */
+static int64_t
+kv_parts(const struct shape *shape, int64_t layer)
+{
+	int64_t heads = shape_kind(shape, layer)->mixer.kv_heads;
+
+	return heads < shape->strategy.tp ? heads : shape->strategy.tp;
+}
+
+static void
+cut(struct weight *w, int64_t parts, int64_t index)
+{
+	if (w->tensor.split_cols) {
+		w->cols = part_of(w->tensor.cols, parts);
+		w->first_col = index * w->cols;
+	} else {
+		w->rows = part_of(w->tensor.rows, parts);
+		w->first_row = index * w->rows;
+	}
+}
+
+static void
+place(const struct session *s, const struct shape *shape, struct weight *w)
+{
+	const struct strategy *st = &shape->strategy;
+	int64_t parts;
+
+	w->count = w->tensor.count;
+	w->rows = w->tensor.rows;
+	w->cols = w->tensor.cols;
+	w->name = name_hash(w->tensor.name);
+	switch (w->tensor.shard) {
+	case SHARD_NONE:
+		w->bucket = BUCKET_REPLICATED;
+		break;
+	case SHARD_TP:
+		w->bucket = BUCKET_DENSE;
+		cut(w, st->tp, s->tp);
+		break;
+	case SHARD_KV:
+		w->bucket = BUCKET_DENSE;
+		parts = kv_parts(shape, w->layer);
+		cut(w, parts, s->tp * parts / st->tp);
+		break;
+	case SHARD_EXPERT:
+		w->bucket = BUCKET_EXPERT;
+		w->count = part_of(w->tensor.count, st->ep);
+		w->first_matrix = s->ep * w->count;
+		if (w->tensor.matmul || !w->tensor.split_cols)
+			cut(w, st->etp, s->etp);
+		break;
+	}
+}
+
+static void
+add_rows(const struct session *s, const struct shape *shape, struct weights *weights, int64_t layer,
+    const struct tensor *rows, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		struct weight *w = &weights->items[weights->n++];
+		struct bucket *bucket;
+
+		*w = (struct weight){.tensor = rows[i], .layer = layer};
+		place(s, shape, w);
+		bucket = &weights->buckets[w->bucket];
+		w->offset = bucket->elements;
+		bucket->elements += w->count * w->rows * w->cols;
+	}
+}
+
+static void
+list_rows(const struct session *s, const struct shape *shape, struct weights *weights)
+{
+	const struct layout *layout = &shape->layout;
+	struct tensor rows[TENSORS_MAX];
+	int v, last = layout->pp * layout->vpp - 1;
+	int64_t layer, mtp;
+
+	for (v = 0; v < layout->vpp; v++) {
+		int chunk = v * layout->pp + s->pp;
+
+		if (chunk == 0)
+			add_rows(s, shape, weights, -1, rows, tensors_of_embedding(&shape->model, rows));
+		for (layer = layout->first[chunk]; layer < layout->first[chunk + 1]; layer++)
+			add_rows(s, shape, weights, layer, rows,
+			    tensors_of_layer(&shape->model, shape_kind(shape, layer), rows));
+		for (mtp = 0; chunk == last - layout->mtp_back && mtp < shape->model.mtp_layers; mtp++)
+			add_rows(s, shape, weights, -1, rows, tensors_of_mtp(&shape->model, rows));
+		if (chunk == last)
+			add_rows(s, shape, weights, -1, rows, tensors_of_head(&shape->model, rows));
+	}
+}
+
+static int
+alloc_bucket(struct session *s, const struct shape *shape, struct weights *weights, int kind)
+{
+	static const enum group groups[BUCKETS] = {GROUP_DP_CP, GROUP_DP_CP, GROUP_EXPERT_DP};
+	struct bucket *b = &weights->buckets[kind];
+	size_t act = s->backend.ops->act_bytes, n;
+	int size;
+
+	b->group = groups[kind];
+	size = s->groups[b->group].size;
+	b->padded = (b->elements + size - 1) / size * size;
+	b->shard = shape->strategy.zero == 1 ? b->padded / size : b->padded;
+	n = (size_t)b->shard * sizeof(float);
+	b->weights = session_alloc(s, (size_t)b->padded * act);
+	b->gradient = session_alloc(s, (size_t)b->padded * sizeof(float));
+	b->master = session_alloc(s, n);
+	b->m = session_alloc(s, n);
+	b->v = session_alloc(s, n);
+	b->shard_gradient = shape->strategy.zero == 1 && size > 1 ? session_alloc(s, n) : NULL;
+	weights->weight_bytes += (size_t)b->padded * act;
+	weights->gradient_bytes += (size_t)b->padded * sizeof(float);
+	weights->optimizer_bytes += 3 * n;
+	if (shape->strategy.zero == 1 && size > 1 && !b->shard_gradient)
+		return -1;
+	return b->weights && b->gradient && b->master && b->m && b->v ? 0 : -1;
+}
+
+int
+weights_make(struct session *s, const struct shape *shape, struct weights *weights)
+{
+	int64_t layers = shape->model.layers + shape->model.mtp_layers + 2;
+	int kind;
+
+	memset(weights, 0, sizeof(*weights));
+	weights->items = arena_array(s->arena, (size_t)layers * TENSORS_MAX, sizeof(*weights->items));
+	list_rows(s, shape, weights);
+	for (kind = 0; kind < BUCKETS; kind++)
+		if (alloc_bucket(s, shape, weights, kind) != 0)
+			return -1;
+	return 0;
+}
+
+void
+weights_free(struct session *s, struct weights *weights)
+{
+	size_t act = s->backend.ops->act_bytes;
+	int kind;
+
+	for (kind = 0; kind < BUCKETS; kind++) {
+		struct bucket *b = &weights->buckets[kind];
+		size_t n = (size_t)b->shard * sizeof(float);
+
+		session_release(s, b->weights, (size_t)b->padded * act);
+		session_release(s, b->gradient, (size_t)b->padded * sizeof(float));
+		session_release(s, b->master, n);
+		session_release(s, b->m, n);
+		session_release(s, b->v, n);
+		session_release(s, b->shard_gradient, n);
+	}
+	memset(weights, 0, sizeof(*weights));
+}
+
+enum { RUN = 1 << 18, EXACT_MOST = 1 << 26 };
+
+/* Elements [offset, offset + n) of a bucket, and their master copies where they are kept. */
+static int
+put_run(struct session *s, struct bucket *b, int64_t offset, const float *values, int64_t n)
+{
+	const struct backend_ops *ops = s->backend.ops;
+	int64_t first = b->shard < b->padded ? b->shard * s->groups[b->group].index : 0;
+	int64_t from = offset > first ? offset : first;
+	int64_t to = offset + n < first + b->shard ? offset + n : first + b->shard;
+
+	if (ops->put(&s->backend, ELEMENT_ACT, (char *)b->weights + (size_t)offset * ops->act_bytes, values,
+		n) != 0)
+		return -1;
+	if (from >= to)
+		return 0;
+	return ops->put(&s->backend, ELEMENT_FLOAT, b->master + (from - first), values + (from - offset),
+	    to - from);
+}
+
+static void
+fill_row(const struct weight *w, int64_t row, bool bf16, float *values)
+{
+	struct place at = {
+	    w->name, w->layer, w->first_matrix + row / w->rows, w->first_row + row % w->rows, 0};
+	int64_t col;
+
+	for (col = 0; col < w->cols; col++) {
+		at.col = w->first_col + col;
+		values[col] = (float)weight_value(&w->tensor, &at, bf16);
+	}
+}
+
+/*
+ * A run of whole rows at a time. Stages of more than EXACT_MOST elements are only timed, never
+ * compared: there each run repeats the first, since a host makes few random numbers a second.
+ */
+static int
+fill_weight(struct session *s, struct bucket *b, const struct weight *w, float *values)
+{
+	bool bf16 = s->backend.ops->act_bytes == 2;
+	int64_t rows = w->count * w->rows, most = RUN / (w->cols > 0 ? w->cols : 1), row, i;
+	bool repeat = b->padded > EXACT_MOST;
+
+	most = most > 0 ? most : 1;
+	for (row = 0; row < rows; row += most) {
+		int64_t n = row + most < rows ? most : rows - row;
+
+		for (i = 0; i < n && (row == 0 || !repeat); i++)
+			fill_row(w, row + i, bf16, values + i * w->cols);
+		if (put_run(s, b, w->offset + row * w->cols, values, n * w->cols) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+fill_bucket(struct session *s, struct weights *weights, int kind, float *values)
+{
+	const struct backend_ops *ops = s->backend.ops;
+	struct bucket *b = &weights->buckets[kind];
+	size_t bytes = (size_t)b->shard * sizeof(float);
+	int i, result;
+
+	result = ops->fill(&s->backend, b->weights, 0, (size_t)b->padded * ops->act_bytes);
+	result |= ops->fill(&s->backend, b->master, 0, bytes);
+	result |= ops->fill(&s->backend, b->m, 0, bytes);
+	result |= ops->fill(&s->backend, b->v, 0, bytes);
+	for (i = 0; i < weights->n && result == 0; i++)
+		if ((int)weights->items[i].bucket == kind)
+			result = fill_weight(s, b, &weights->items[i], values);
+	return result == 0 ? 0 : session_fail(s, "filling weights");
+}
+
+int
+weights_fill(struct session *s, struct weights *weights)
+{
+	struct arena_mark mark = arena_mark(s->arena);
+	int64_t widest = RUN;
+	float *values;
+	int kind, i, result = 0;
+
+	for (i = 0; i < weights->n; i++)
+		if (weights->items[i].cols > widest)
+			widest = weights->items[i].cols;
+	values = arena_array(s->arena, (size_t)widest, sizeof(*values));
+	for (kind = 0; kind < BUCKETS && result == 0; kind++)
+		result = fill_bucket(s, weights, kind, values);
+	arena_reset(s->arena, mark);
+	return result;
+}
+
+int
+weights_zero_gradients(struct session *s, struct weights *weights)
+{
+	int kind;
+
+	for (kind = 0; kind < BUCKETS; kind++) {
+		struct bucket *b = &weights->buckets[kind];
+
+		if (s->backend.ops->fill(
+			&s->backend, b->gradient, 0, (size_t)b->padded * sizeof(float)) != 0)
+			return session_fail(s, "clearing gradients");
+	}
+	return 0;
+}
+
+const struct weight *
+weight_find(const struct weights *weights, int64_t layer, const char *name)
+{
+	int i;
+
+	for (i = 0; i < weights->n; i++)
+		if (weights->items[i].layer == layer && strcmp(weights->items[i].tensor.name, name) == 0)
+			return &weights->items[i];
+	return NULL;
+}
+
+void *
+weight_data(const struct session *s, const struct weights *weights, const struct weight *w)
+{
+	return w ? (char *)weights->buckets[w->bucket].weights +
+	               (size_t)w->offset * s->backend.ops->act_bytes
+		 : NULL;
+}
+
+float *
+weight_gradient(const struct weights *weights, const struct weight *w)
+{
+	return w ? weights->buckets[w->bucket].gradient + w->offset : NULL;
+}
+
+/* --- once a step ------------------------------------------------------------------------------ */
+
+static int
+all_reduce(struct session *s, enum group group, float *values, int64_t n)
+{
+	struct collective c = {.kind = COLLECTIVE_ALL_REDUCE,
+	    .element = ELEMENT_FLOAT,
+	    .comm = s->groups[group].comm,
+	    .recv = values,
+	    .count = n};
+
+	return n > 0 ? session_collective(s, PART_GRADIENTS, group_names[group], &c) : 0;
+}
+
+static int
+reduce_bucket(struct session *s, struct bucket *b)
+{
+	struct collective c = {.kind = COLLECTIVE_REDUCE_SCATTER,
+	    .element = ELEMENT_FLOAT,
+	    .comm = s->groups[b->group].comm,
+	    .send = b->gradient,
+	    .recv = b->shard_gradient,
+	    .count = b->shard};
+
+	if (!b->shard_gradient)
+		return all_reduce(s, b->group, b->gradient, b->padded);
+	return b->shard > 0 ? session_collective(s, PART_GRADIENTS, group_names[b->group], &c) : 0;
+}
+
+int
+weights_reduce(struct session *s, const struct shape *shape, struct weights *weights)
+{
+	struct bucket *copies = &weights->buckets[BUCKET_REPLICATED];
+	int kind;
+
+	(void)shape;
+	if (all_reduce(s, GROUP_TP, copies->gradient, copies->padded) != 0)
+		return -1;
+	for (kind = 0; kind < BUCKETS; kind++)
+		if (reduce_bucket(s, &weights->buckets[kind]) != 0)
+			return -1;
+	return 0;
+}
+
+static int
+update_bucket(struct session *s, struct bucket *b, const struct adam *adam)
+{
+	const struct group_comm *group = &s->groups[b->group];
+	char *own = b->weights;
+	const float *gradient = b->shard_gradient ? b->shard_gradient : b->gradient;
+	struct collective c = {.kind = COLLECTIVE_ALL_GATHER,
+	    .element = ELEMENT_ACT,
+	    .comm = group->comm,
+	    .recv = b->weights,
+	    .count = b->shard};
+	int result;
+
+	if (b->shard == 0)
+		return 0;
+	if (b->shard < b->padded)
+		own += (size_t)(b->shard * group->index) * s->backend.ops->act_bytes;
+	part_begin(s, PART_OPTIMIZER, STREAM_COMPUTE);
+	result = s->backend.ops->adam(
+	    &s->backend, own, b->master, b->m, b->v, gradient, b->shard, adam);
+	part_end(s, STREAM_COMPUTE);
+	if (result != 0)
+		return session_fail(s, "the optimizer");
+	c.send = own; /* in its place: the part that it will have in the whole */
+	return b->shard < b->padded
+		   ? session_collective(s, PART_PARAMETERS, group_names[b->group], &c)
+		   : 0;
+}
+
+int
+weights_update(struct session *s, const struct shape *shape, struct weights *weights, int step)
+{
+	struct adam adam = {.rate = 1e-4f, .beta1 = 0.9f, .beta2 = 0.95f, .epsilon = 1e-8f};
+	float power1 = 1, power2 = 1;
+	int kind, i;
+
+	(void)shape;
+	for (i = 0; i < step; i++) {
+		power1 *= adam.beta1;
+		power2 *= adam.beta2;
+	}
+	adam.correction1 = 1 - power1;
+	adam.correction2 = 1 - power2;
+	for (kind = 0; kind < BUCKETS; kind++)
+		if (update_bucket(s, &weights->buckets[kind], &adam) != 0)
+			return -1;
+	return 0;
+}
