@@ -36,7 +36,7 @@ another(struct search *search, const struct job *job, const struct cluster *clus
 	    .scratch = search->scratch,
 	    .diags = search->diags,
 	    .model = search->model,
-	    .at_risk_too = true,
+	    .at_risk_too = keep, /* what is proposed should leave room */
 	    .keep_unfit = keep};
 	search_prepare(other, copy, cluster);
 	return other;
@@ -103,8 +103,7 @@ strategy_text(struct arena *arena, const struct strategy *s)
 		const char *name;
 		int64_t value, usual;
 	} parts[] = {{"TP", s->tp, 1}, {"CP", s->cp, 1}, {"PP", s->pp, 1}, {"VPP", s->vpp, 1},
-	    {"EP", s->ep, 1}, {"ETP", s->etp, s->ep > 1 ? 1 : s->tp},
-	    {"micro-batch", s->micro_batch, 1}};
+	    {"EP", s->ep, 1}, {"ETP", s->etp, 1}, {"micro-batch", s->micro_batch, 1}};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].value != parts[i].usual)

@@ -267,19 +267,40 @@ add_rules(struct search_account *account, const struct search *search)
 	}
 }
 
+/* Where a candidate counts that has only bounds: proved no better, or out of time. */
+static int64_t *
+unpriced(struct search *search, const struct candidate *c, const struct estimate *limit)
+{
+	struct search_account *account = &search->account;
+	bool proved = !account->stopped_early ||
+		      (limit && candidate_bound(search, c) >=
+				    (search->job->objective == OBJECTIVE_MEMORY ? limit->worst_bytes
+										: limit->step_s));
+
+	if (limit && search->job->objective == OBJECTIVE_GPUS)
+		proved = proved && search->grid.worlds[c->world] >= limit->strategy.world;
+	return proved ? &account->pruned : &account->open;
+}
+
 static void
 close_account(struct search *search, struct plan *plan)
 {
 	struct search_account *account = &search->account;
 	const struct estimate *best = &plan->best[0];
+	/* The last answer, when there are as many as were wanted: what is not below it is no
+	 * answer. */
+	const struct estimate *limit = plan->n_best > 0 && plan->n_best >= search->job->top
+					   ? &plan->best[plan->n_best - 1]
+					   : NULL;
 
 	for (int f = 0; f < search->n_families; f++)
 		if (search->families[f].n_members < 0)
-			account->pruned += search->families[f].legal;
+			*unpriced(search, &search->families[f].first, limit) +=
+			    search->families[f].legal;
 	for (int i = 0; i < search->n_candidates; i++) {
 		switch ((enum candidate_state)search->candidates[i].state) {
 		case CANDIDATE_BOUND:
-			account->pruned++;
+			++*unpriced(search, &search->candidates[i], limit);
 			break;
 		case CANDIDATE_LAID_OUT:
 			account->evaluated++;
@@ -390,7 +411,7 @@ attempt(struct search *search, const struct job *job, const struct cluster *clus
 	    .progress_context = search->progress_context};
 	report_progress(search, 0, "enumerating");
 	search_prepare(search, job, cluster);
-	return choose(search, plan);
+	return search->failed ? -1 : choose(search, plan);
 }
 
 struct plan *

@@ -20,6 +20,7 @@ struct search_account {
 	int64_t does_not_fit; /* their memory bound, or their best layout, is over capacity */
 	int64_t over_limit;   /* a cap of the user's is proved broken */
 	int64_t pruned;	      /* bound not better than the N-th best */
+	int64_t open;	      /* not looked at before the time limit */
 	int64_t evaluated;    /* closed form */
 	int64_t exact;	      /* simulated, layout solved */
 	const char *solver, *solver_version, *status; /* "GLPK", "5.0", "optimal" */

@@ -21,7 +21,8 @@
 /* In this order, after the world. */
 static const enum axis order[AXES] = {AXIS_PP, AXIS_TP, AXIS_CP, AXIS_EP, AXIS_ETP, AXIS_ZERO,
     AXIS_MICRO_BATCH, AXIS_DISPATCHER, AXIS_VPP, AXIS_RECOMPUTE};
-enum { FAMILY_LEVEL = AXES - 2 }; /* all but the last two are fixed: those span the families */
+enum { GRID_MAX_POINTS = 200000000 }; /* default grids have less than a tenth */
+enum { FAMILY_LEVEL = AXES - 2 };     /* all but the last two are fixed: those span the families */
 
 #define A(name) (1U << AXIS_##name)
 enum {
@@ -502,17 +503,38 @@ walk_level(struct walk *walk, int level)
 		*degree_of(&walk->now, order[level]) = 0;
 }
 
+static void
+refuse_grid(struct search *search, double points)
+{
+	struct loc nowhere = {NULL, 0, 0};
+
+	diag_error(search->diags, nowhere,
+	    "the search would have %.2g strategies, at most %d are allowed", points,
+	    GRID_MAX_POINTS);
+	diag_last_hint(search->diags, "allow fewer values with --pin or --max");
+	search->failed = true;
+}
+
 void
 grid_enumerate(struct search *search)
 {
 	struct walk walk = {.search = search};
+	double points = 0;
 
 	sort_rules(&walk.levels, search->job->base.framework);
 	for (int w = 0; w < search->grid.n_worlds; w++) {
+		int64_t more;
+
 		walk.world = w;
 		walk.now = open_strategy(search->job);
 		walk.now.world = search->grid.worlds[w];
-		search->account.candidates += points_from(&walk, 0);
+		more = points_from(&walk, 0);
+		points += (double)more;
+		if (points > GRID_MAX_POINTS) {
+			refuse_grid(search, points);
+			return;
+		}
+		search->account.candidates += more;
 		walk_level(&walk, 0);
 	}
 }

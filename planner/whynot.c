@@ -18,7 +18,7 @@
 
 enum { MAX_LINES = 6, SECOND_LINE_AFTER = 4, LABEL_WIDTH = 15, MAX_PARTS_NAMED = 2 };
 /* Differences below this are none that a reader should act on. */
-#define SAME_STEP 5e-4
+#define SAME 5e-4
 #define WORTH_NAMING 0.15 /* of the whole difference */
 
 static int
@@ -157,11 +157,14 @@ add_possible(struct search *search, struct str *text, const struct estimate *win
 		return;
 	}
 	if (objective == OBJECTIVE_MEMORY) {
-		str_addf(text, "needs %s at least, %s more", units_gib(search->arena, best->bytes),
-		    percent_text(search->arena, fmax(0, best->bytes / winner->worst_bytes - 1)));
+		double more = best->bytes / winner->worst_bytes - 1;
+
+		str_addf(text, "needs %s at least", units_gib(search->arena, best->bytes));
+		if (more >= SAME)
+			str_addf(text, ", %s more", percent_text(search->arena, more));
 		return;
 	}
-	if (slower < SAME_STEP) {
+	if (slower < SAME) {
 		str_add(text, "no faster");
 		return;
 	}

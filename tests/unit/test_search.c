@@ -273,7 +273,8 @@ check_sums(const struct plan *plan)
 		rejected += a->rules[i].count;
 	cr_assert_eq(rejected, a->rejected);
 	cr_assert_eq(a->candidates,
-	    a->rejected + a->does_not_fit + a->over_limit + a->pruned + a->evaluated + a->exact,
+	    a->rejected + a->does_not_fit + a->over_limit + a->pruned + a->open + a->evaluated +
+		a->exact,
 	    "%lld: %lld %lld %lld %lld %lld %lld", (long long)a->candidates, (long long)a->rejected,
 	    (long long)a->does_not_fit, (long long)a->over_limit, (long long)a->pruned,
 	    (long long)a->evaluated, (long long)a->exact);
@@ -530,12 +531,29 @@ Test(search, a_time_limit_is_honest)
 	w.job.time_limit_s = 1e-9;
 	plan = plan_of(&w);
 	cr_assert(plan->account.stopped_early);
+	cr_assert_gt(plan->account.open, 0);
 	check_sums(plan);
 	if (plan->n_best > 0) {
 		cr_assert_str_eq(plan->account.status, "feasible");
 		cr_assert_leq(plan->account.bound, full->best[0].step_s * (1 + 1e-12));
 		cr_assert_geq(plan->account.gap, 0);
 	}
+	world_free(&w);
+}
+
+/* Ten axes of up to 32 values each could be more than any machine tries. */
+Test(search, a_grid_beyond_limits_is_refused)
+{
+	struct world w = world_new(8, 0);
+
+	for (int a = 0; a < AXES; a++) {
+		w.job.limits[a].n_allowed = AXIS_MAX_VALUES;
+		for (int i = 0; i < AXIS_MAX_VALUES; i++)
+			w.job.limits[a].allowed[i] = i + 1;
+	}
+	cr_assert_null(search(w.arena, w.diags, &w.model, w.cluster, &w.job, NULL, NULL));
+	cr_assert_eq(w.diags->errors, 1);
+	cr_assert(strstr(w.diags->first->message, "strategies"));
 	world_free(&w);
 }
 
