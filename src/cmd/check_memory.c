@@ -3,17 +3,8 @@
  * Does the configuration fit, and which single change makes it fit? The
  * planner's evaluator says both; a change counts only after it was evaluated.
  */
-#include <string.h>
-
-#include "check/context.h"
 #include "cmd/check_report.h"
-
-static bool
-breaks_rules(struct request *request, const struct strategy *strategy, const struct model *model)
-{
-	(void)request;
-	return strategy_first_violation(strategy, model) != NULL;
-}
+#include "cmd/what_if.h"
 
 static const char *
 obstacle(struct request *request, struct check_report *report)
@@ -44,34 +35,6 @@ assume_batch(struct check_report *report, struct strategy *strategy)
 	    (long long)strategy->micro_batches);
 }
 
-static bool
-evaluate_one(struct request *request, const struct check_report *report,
-    const struct strategy *strategy, struct estimate *estimate)
-{
-	struct arena *arena = request->arena;
-	struct job *job = arena_alloc(arena, sizeof(*job));
-	struct layout *layout = arena_alloc(arena, sizeof(*layout));
-	struct evaluator *evaluator;
-	struct stage_memory *stages;
-
-	if (breaks_rules(request, strategy, report->model) ||
-	    strategy->world > report->cluster->world)
-		return false;
-	if (!strategy->layout)
-		layout_even(
-		    layout, report->model->layers, (int)strategy->pp, (int)strategy->vpp);
-	else if (layout_parse(layout, strategy->layout, report->model, (int)strategy->pp,
-		     diags_new(arena), (struct loc){NULL, 0, 0}) != 0)
-		return false;
-	*job = request->job;
-	job->base = *strategy;
-	stages = arena_array(arena, (size_t)strategy->pp, sizeof(*stages));
-	evaluator = evaluator_new(arena, report->model, report->cluster, job);
-	evaluate_exact(evaluator, strategy, layout, arena, stages, estimate);
-	estimate->stages = stages;
-	return true;
-}
-
 void
 check_estimate(struct request *request, struct check_report *report)
 {
@@ -83,13 +46,13 @@ check_estimate(struct request *request, struct check_report *report)
 	report->no_estimate = obstacle(request, report);
 	if (report->no_estimate)
 		return;
-	if (breaks_rules(request, &report->strategy, report->model)) {
+	if (strategy_first_violation(&report->strategy, report->model)) {
 		report->no_estimate = "the degrees break rules";
 		return;
 	}
 	strategy = report->strategy;
 	assume_batch(report, &strategy);
-	if (evaluate_one(request, report, &strategy, estimate))
+	if (what_if(request, report->model, report->cluster, &strategy, estimate))
 		report->estimate = estimate;
 	else
 		report->no_estimate = "the strategy cannot be evaluated";
@@ -98,161 +61,16 @@ check_estimate(struct request *request, struct check_report *report)
 /* --- one change at a time ------------------------------------------------------------------- */
 
 static void
-redo(struct strategy *s)
-{
-	s->dp = s->edp = 0;
-	s->schedule = -1;
-	s->order = NULL;
-	s->layout = NULL;
-	s->dp_shard = 0;
-	s->micro_batches = 0;
-}
-
-typedef bool change_fn(struct strategy *strategy);
-
-static bool
-double_ep(struct strategy *s)
-{
-	s->ep *= 2;
-	return true;
-}
-
-static bool
-double_tp(struct strategy *s)
-{
-	if (s->etp == s->tp && s->etp > 1)
-		s->etp *= 2;
-	s->tp *= 2;
-	return true;
-}
-
-static bool
-double_pp(struct strategy *s)
-{
-	s->pp *= 2;
-	s->vpp = 1;
-	return true;
-}
-
-static bool
-double_cp(struct strategy *s)
-{
-	s->cp *= 2;
-	return s->framework != FRAMEWORK_DEEPSPEED;
-}
-
-static bool
-halve_micro_batch(struct strategy *s)
-{
-	if (s->micro_batch % 2 != 0)
-		return false;
-	s->micro_batch /= 2;
-	return true;
-}
-
-static bool
-recompute_full(struct strategy *s)
-{
-	if (s->recompute.kind == RECOMPUTE_FULL && s->recompute.layers == 0)
-		return false;
-	s->recompute = (struct recompute){.kind = RECOMPUTE_FULL};
-	s->overlap &= ~(unsigned)OVERLAP_EP;
-	return true;
-}
-
-static bool
-recompute_moe_act(struct strategy *s)
-{
-	if (s->recompute.kind != RECOMPUTE_NONE || s->framework != FRAMEWORK_MEGATRON)
-		return false;
-	s->recompute = (struct recompute){
-	    .kind = RECOMPUTE_SELECTIVE, .modules = MODULE_MOE_ACT | MODULE_LAYERNORM};
-	return true;
-}
-
-static bool
-shard_optimizer(struct strategy *s)
-{
-	if (s->zero != 0)
-		return false;
-	s->zero = 1;
-	return true;
-}
-
-static bool
-offload_optimizer(struct strategy *s)
-{
-	if (s->offload != OFFLOAD_NONE)
-		return false;
-	s->offload = OFFLOAD_OPTIMIZER;
-	s->offload_fraction = 1;
-	return true;
-}
-
-static bool
-fewer_chunks(struct strategy *s)
-{
-	if (s->vpp == 1)
-		return false;
-	s->vpp = 1;
-	return true;
-}
-
-static const struct {
-	const char *name;
-	change_fn *change;
-} changes[] = {
-    {"twice the EP", double_ep},
-    {"selective recomputation", recompute_moe_act},
-    {"full recomputation", recompute_full},
-    {"half the micro-batch", halve_micro_batch},
-    {"twice the PP", double_pp},
-    {"no virtual stages", fewer_chunks},
-    {"twice the TP", double_tp},
-    {"twice the CP", double_cp},
-    {"a sharded optimizer", shard_optimizer},
-    {"the optimizer in host memory", offload_optimizer},
-};
-
-/* What differs from the configuration, as an option: "--ep 16". */
-static const char *
-change_text(struct request *request, const struct strategy *s, const struct strategy *from)
-{
-	struct arena *arena = request->arena;
-
-	if (s->ep != from->ep)
-		return arena_printf(arena, "--ep %lld", (long long)s->ep);
-	if (s->tp != from->tp)
-		return arena_printf(arena, "--tp %lld", (long long)s->tp);
-	if (s->pp != from->pp)
-		return arena_printf(arena, "--pp %lld", (long long)s->pp);
-	if (s->cp != from->cp)
-		return arena_printf(arena, "--cp %lld", (long long)s->cp);
-	if (s->vpp != from->vpp)
-		return arena_printf(arena, "--vpp %lld", (long long)s->vpp);
-	if (s->micro_batch != from->micro_batch)
-		return arena_printf(arena, "--micro-batch %lld", (long long)s->micro_batch);
-	if (s->zero != from->zero)
-		return arena_printf(arena, "--zero %d", s->zero);
-	if (s->offload != from->offload)
-		return "--offload optimizer";
-	return arena_printf(arena, "--recompute %s", recompute_text(arena, s->recompute));
-}
-
-static void
-try_change(struct request *request, struct check_report *report, change_fn *change)
+try_change(struct request *request, struct check_report *report, const struct change *change)
 {
 	struct check_knob *knob = &report->knobs[report->n_knobs];
-	struct strategy strategy = report->estimate->strategy;
+	struct strategy strategy;
 	struct estimate estimate = {.n_stages = 0};
 
-	redo(&strategy);
-	if (!change(&strategy))
+	if (!change_apply(change, report->model, &report->estimate->strategy, &strategy) ||
+	    !what_if(request, report->model, report->cluster, &strategy, &estimate))
 		return;
-	strategy_derive(&strategy, report->model, 0);
-	if (!evaluate_one(request, report, &strategy, &estimate))
-		return;
-	knob->text = change_text(request, &strategy, &report->estimate->strategy);
+	knob->text = change_text(request->arena, &strategy, &report->estimate->strategy);
 	knob->verdict = estimate.verdict;
 	knob->worst_bytes = estimate.worst_bytes;
 	knob->step_s = estimate.step_s;
@@ -281,7 +99,8 @@ check_try_knobs(struct request *request, struct check_report *report)
 	report->best_knob = -1;
 	if (!report->estimate || report->estimate->verdict == VERDICT_FITS)
 		return;
-	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
-		try_change(request, report, changes[i].change);
+	for (const struct change *change = changes; change->name; change++)
+		if (change->aim == AIM_MEMORY && report->n_knobs < CHECK_KNOBS)
+			try_change(request, report, change);
 	report->best_knob = best_knob(report);
 }
