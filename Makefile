@@ -175,7 +175,7 @@ lint: ## clang-tidy, mandoc -T lint and shellcheck
 	printf '%s\n' $(LIB_SRC) $(CMD_SRC) $(filter-out tests/bench/fit.c,$(TEST_C)) | \
 		xargs -n 8 -P $(JOBS) sh -c 'clang-tidy --quiet "$$@" -- $(CFLAGS_ALL)' clang-tidy
 	mandoc -T lint -W warning $(MAN)
-	shellcheck $(SCRIPTS)
+	shellcheck -x $(SCRIPTS)
 
 format: ## Show where clang-format would lay out the code differently (a proposal, not a test)
 	clang-format --dry-run $(LIB_SRC) $(CMD_SRC) $(TEST_C)
