@@ -45,9 +45,7 @@ form_of(const struct config *config, const char *name)
 	    [FRAMEWORK_DEEPSPEED] = CONFIG_DEEPSPEED,
 	    [FRAMEWORK_TORCHTITAN] = CONFIG_TORCHTITAN,
 	};
-	const struct case_field *field = case_field_find(name);
-
-	return field && field->own ? CONFIG_NUMBERS : forms[config->strategy.framework];
+	return case_field_is_own(name) ? CONFIG_NUMBERS : forms[config->strategy.framework];
 }
 
 void
@@ -130,22 +128,29 @@ version_in(struct arena *arena, const char *text)
 	return NULL;
 }
 
-/* Each argument becomes a setting, and the whole an argument list. */
+/* One argument or key, with what stands behind '=' or a blank as its value. */
 static void
-read_flags(struct reader *r, const struct doc *value)
+read_word(struct reader *r, const struct doc *item, bool is_argument)
 {
-	r->out->config.form = CONFIG_MEGATRON;
-	for (const struct doc *item = value->first; item; item = item->next) {
-		const char *text = item->text ? item->text : "";
-		char *name = arena_strdup(r->arena, text + strspn(text, "-"));
-		struct doc *flag = arena_alloc(r->arena, sizeof(*flag));
+	const char *text = item->text ? item->text + strspn(item->text, "-") : "";
+	size_t length = strcspn(text, "= ");
+	char *name = arena_strndup(r->arena, text, length);
+	struct doc *map = doc_new_map(r->arena, item->loc);
 
-		for (char *at = name; *at; at++)
-			*at = *at == '-' ? '_' : *at;
-		*flag = (struct doc){.kind = DOC_BOOL, .loc = item->loc, .text = "true"};
-		flag->boolean = true;
-		config_add(&r->out->config, r->arena, name, flag);
-	}
+	for (char *at = name; is_argument && *at; at++)
+		*at = *at == '-' ? '_' : *at;
+	doc_add_scalar(r->arena, map, name, text[length] ? text + length + 1 : "true", item->loc);
+	config_add(&r->out->config, r->arena, name, map->first);
+}
+
+/* Each item becomes a setting; arguments are an argument list. */
+static void
+read_words(struct reader *r, const struct doc *list, bool are_arguments)
+{
+	if (are_arguments && r->out->config.strategy.framework == FRAMEWORK_MEGATRON)
+		r->out->config.form = CONFIG_MEGATRON;
+	for (const struct doc *item = list->first; item; item = item->next)
+		read_word(r, item, are_arguments);
 }
 
 /* Letters and digits of a name, lower case: "Qwen3-30B-A3B" is "qwen3-30b-a3b". */
@@ -202,6 +207,18 @@ read_zero(struct reader *r, const struct doc *value, const char *name)
 		s->zero = 3;
 }
 
+/* Maps of a framework's own file: {"bf16": {"enabled": true}} is bf16.enabled. */
+static void
+flatten(struct reader *r, const char *name, const struct doc *value)
+{
+	if (value->kind != DOC_MAP) {
+		config_add(&r->out->config, r->arena, name, value);
+		return;
+	}
+	for (const struct doc *member = value->first; member; member = member->next)
+		flatten(r, arena_printf(r->arena, "%s.%s", name, member->key), member);
+}
+
 /* Our names of fused dispatchers are Megatron's flex dispatcher with a backend. */
 static void
 read_dispatcher(struct reader *r, const struct doc *value)
@@ -231,8 +248,12 @@ read_special(struct reader *r, const struct doc *value, const char *name)
 
 	if (strcmp(name, "gpus") == 0) {
 		read_gpus(r, value, &result);
-	} else if (strcmp(name, "flags") == 0) {
-		read_flags(r, value);
+	} else if (strcmp(name, "flags") == 0 || strcmp(name, "keys") == 0) {
+		read_words(r, value, name[0] == 'f');
+	} else if (strcmp(name, "moe") == 0 && value->kind == DOC_MAP) {
+		flatten(r, name, value);
+	} else if (strcmp(name, "moe") == 0) {
+		config_add(config, r->arena, "has_experts", value);
 	} else if (strcmp(name, "dispatcher") == 0) {
 		read_dispatcher(r, value);
 	} else if (strcmp(name, "hostfile") == 0) {
@@ -260,18 +281,6 @@ read_special(struct reader *r, const struct doc *value, const char *name)
 		read_zero(r, value, name);
 	}
 	return result;
-}
-
-/* Maps of a framework's own file: {"bf16": {"enabled": true}} is bf16.enabled. */
-static void
-flatten(struct reader *r, const char *name, const struct doc *value)
-{
-	if (value->kind != DOC_MAP) {
-		config_add(&r->out->config, r->arena, name, value);
-		return;
-	}
-	for (const struct doc *member = value->first; member; member = member->next)
-		flatten(r, arena_printf(r->arena, "%s.%s", name, member->key), member);
 }
 
 static bool

@@ -96,6 +96,9 @@ const struct case_field case_fields[] = {
 	SETTING("ffn", "ffn_hidden_size", "width of the dense MLP"),
 	SETTING("num_experts", NULL, "routed experts"),
 	SETTING("experts", "num_experts", NULL),
+	SETTING("num_local_experts", "num_experts", NULL),
+	SETTING("n_routed_experts", "num_experts", NULL),
+	SETTING("num_moe_experts", "num_experts", NULL),
 	SETTING("topk", "moe_router_topk", "experts a token goes to"),
 	SETTING("moe_ffn", "moe_ffn_hidden_size", "width of an expert"),
 	SETTING("vocab", "vocab_size", "vocabulary"),
@@ -121,6 +124,7 @@ const struct case_field case_fields[] = {
 	OWN("mode", "training or inference"),
 	OWN("training", "true or false"),
 	SPECIAL("flags", "arguments of Megatron-LM, a list"),
+	SPECIAL("keys", "keys of a DeepSpeed or torchtitan file, a list"),
 	/* memory */
 	OWN("gpu_mem_gib", "memory of a GPU"),
 	OWN("host_mem_gib", "memory of a host"),
@@ -131,7 +135,9 @@ const struct case_field case_fields[] = {
 	OWN("max_mb", "the same at the peak"),
 	OWN("fp32_logits_gib", "size of one fp32 logits tensor"),
 	OWN("estimator", "name of a memory estimator"),
-	OWN("moe", "the model has experts"),
+	SPECIAL("moe", "the model has experts; a map: a block of a DeepSpeed file"),
+	OWN("has_experts", NULL),
+	OWN("moe_layers_on_stage", "MoE layers of each pipeline stage"),
 	OWN("dense_ffn", "width that the estimator uses"),
 	/* placement and serving */
 	OWN("redundant", "redundant experts"),
@@ -174,4 +180,25 @@ case_field_find(const char *name)
 		if (strcmp(field->name, name) == 0)
 			return field;
 	return NULL;
+}
+
+bool
+case_field_says(const char *setting)
+{
+	for (const struct case_field *field = case_fields; field->name; field++)
+		if (strcmp(field->setting ? field->setting : field->name, setting) == 0)
+			return true;
+	return strcmp(setting, "pipeline_model_parallel_layout") == 0 ||
+	       strcmp(setting, "moe_flex_dispatcher_backend") == 0;
+}
+
+bool
+case_field_is_own(const char *name)
+{
+	size_t length = strcspn(name, ".");
+
+	for (const struct case_field *field = case_fields; field->name; field++)
+		if (strlen(field->name) == length && strncmp(field->name, name, length) == 0)
+			return field->own;
+	return false;
 }

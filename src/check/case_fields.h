@@ -21,5 +21,9 @@ struct case_field {
 };
 extern const struct case_field case_fields[]; /* ends with name NULL */
 const struct case_field *case_field_find(const char *name);
+/* A fact that only cases have, or a member of one ("max_mb.first"). */
+bool case_field_is_own(const char *name);
+/* True when some field becomes a setting of this name. */
+bool case_field_says(const char *setting);
 
 #endif

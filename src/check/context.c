@@ -147,11 +147,10 @@ static struct value
 absent(const struct facts *facts, const char *name)
 {
 	bool environment = name[0] >= 'A' && name[0] <= 'Z';
-	const struct case_field *field = case_field_find(name);
 
-	if (field && field->own)
+	if (case_field_is_own(name))
 		return value_unset;
-	return facts->complete && !environment ? value_unset : value_undecided;
+	return (facts->complete || facts->options) && !environment ? value_unset : value_undecided;
 }
 
 static struct value
@@ -300,6 +299,17 @@ is_complete(const struct config *config)
 	}
 }
 
+/* Settings that no field of a case stands for were written as the framework spells them. */
+static bool
+tells_options(const struct config *config)
+{
+	for (const struct setting *s = config->settings; s; s = s->next)
+		if (config->form == CONFIG_NUMBERS && s->form != CONFIG_NUMBERS &&
+		    !case_field_says(s->name) && strncmp(s->name, "reported_", 9) != 0)
+			return true;
+	return false;
+}
+
 void
 facts_init(struct facts *facts, const struct check_context *check, struct arena *arena)
 {
@@ -307,6 +317,7 @@ facts_init(struct facts *facts, const struct check_context *check, struct arena 
 
 	*facts = (struct facts){.check = check, .arena = arena, .model = check->model};
 	facts->complete = is_complete(check->config);
+	facts->options = tells_options(check->config);
 	facts->framework = check->other || check->config->form == CONFIG_TUTEL
 			       ? (unsigned)RULE_OTHER
 			       : 1U << check->strategy->framework;

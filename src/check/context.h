@@ -16,6 +16,7 @@ struct facts {
 	const struct model *model;
 	bool partial;     /* it is such a stand-in */
 	bool complete;    /* a setting that is not there has the framework's default */
+	bool options;     /* a case that tells options: others are not there */
 	unsigned framework; /* bit as in struct rule */
 	const char *version;
 	const struct setting *setting; /* in rules for every setting, else NULL */

@@ -45,14 +45,26 @@ facts_params(const struct facts *facts)
 	return value_int(params.total);
 }
 
+static bool
+states_experts(const struct facts *facts)
+{
+	const struct config *config = facts->check->config;
+
+	return setting_find(config, "num_experts") || facts->check->strategy->ep > 1;
+}
+
 struct value
 facts_expert_params(const struct facts *facts)
 {
 	struct value value = stated(facts, "expert_params");
 	struct params params;
 
-	if (value.kind > VALUE_UNSET || !facts->check->model)
+	if (value.kind > VALUE_UNSET)
 		return value;
+	if (!facts->check->model) /* a parameter count and no experts: a dense model */
+		return stated(facts, "params").kind > VALUE_UNSET && !states_experts(facts)
+			   ? value_int(0)
+			   : value_undecided;
 	params_count(facts->check->model, &params);
 	return value_int(params.components[COMPONENT_EXPERTS]);
 }

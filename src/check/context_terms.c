@@ -151,6 +151,17 @@ MOE_TERM(expert_width, expert_width)
 MOE_TERM(shared_width, shared_width)
 /* clang-format on */
 
+/* Of the model alone, 0 in a dense one: what settings say may differ. */
+static struct value
+model_experts_term(const struct facts *facts)
+{
+	const struct layer_kind *kind = moe_kind(facts);
+
+	if (!facts->check->model)
+		return value_undecided;
+	return value_int(kind ? kind->ffn.experts : 0);
+}
+
 static struct value
 experts_per_rank_term(const struct facts *facts)
 {
@@ -371,6 +382,18 @@ complete_term(const struct facts *facts)
 	return value_int(facts->complete);
 }
 
+/* A case that writes keys of this form's files: "bf16.enabled". */
+static bool
+case_writes(const struct facts *facts, enum config_form form)
+{
+	if (facts->check->config->form != CONFIG_NUMBERS)
+		return false;
+	for (const struct setting *s = facts->check->config->settings; s; s = s->next)
+		if (s->form == form && strchr(s->name, '.'))
+			return true;
+	return false;
+}
+
 /* Settings that a command line's parser will see. */
 static struct value
 arguments_term(const struct facts *facts)
@@ -384,7 +407,8 @@ json_term(const struct facts *facts)
 {
 	enum config_form form = facts->check->config->form;
 
-	return value_int(form == CONFIG_DEEPSPEED || form == CONFIG_TUTORIAL);
+	return value_int(form == CONFIG_DEEPSPEED || form == CONFIG_TUTORIAL ||
+			 case_writes(facts, CONFIG_DEEPSPEED));
 }
 
 static struct value
@@ -397,7 +421,8 @@ auto_ep_term(const struct facts *facts)
 static struct value
 titan_term(const struct facts *facts)
 {
-	return value_int(facts->check->config->form == CONFIG_TORCHTITAN);
+	return value_int(facts->check->config->form == CONFIG_TORCHTITAN ||
+			 case_writes(facts, CONFIG_TORCHTITAN));
 }
 
 static struct value
@@ -551,6 +576,7 @@ const struct term terms[] = {
 	{"experts", "routed experts of an MoE layer",
 	    "num_experts num_moe_experts moe.num_experts moe_layer_config.num_experts",
 	    experts_term},
+	{"model_experts", "routed experts of the model, 0 none", "", model_experts_term},
 	{"experts_per_rank", "experts / ep", "", experts_per_rank_term},
 	{"topk", "experts a token goes to", "moe_router_topk moe_layer_config.top_k", topk_term},
 	{"hidden", "hidden size", "hidden_size", hidden_term},

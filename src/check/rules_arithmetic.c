@@ -92,7 +92,9 @@ const struct rule rules_arithmetic[] = {
 		.id = "ARI-013", .severity = SEVERITY_ERROR, .when = "said(placement)",
 		.require = "count(placement) % world == 0 : "
 			   "'{count(placement)} slots do not divide over {world} GPUs'; "
-			   "min(placement_copies(placement)) > 0 : 'an expert has no slot'; "
+			   "min(placement_copies(placement)) > 0 and (not said(expert_load) or "
+			   "count(placement_copies(placement)) == count(expert_load)) : "
+			   "'an expert has no slot'; "
 			   "placement_twins(placement, world) == 0 : "
 			   "'{twins: placement_twins(placement, world)} GPU(s) hold an expert twice'",
 		.message = "placement of {experts_placed: count(placement_copies(placement))} experts: "
@@ -122,6 +124,21 @@ const struct rule rules_arithmetic[] = {
 			   "baseline)} of it",
 		.hint = "keep the baseline where it is better",
 		.source = "measured throughput, one against the other",
+	},
+	{
+		.id = "ARI-016", .severity = SEVERITY_ERROR, .when = "has_model and said(num_experts)",
+		.require = "model_experts == num_experts",
+		.message = "{num_experts} experts are configured, the model has {model_experts}: expert "
+			   "counts go by several keys, and one was missed",
+		.hint = "set the key that this framework reads to {model_experts}",
+		.source = "num_experts, num_local_experts, n_routed_experts, num_moe_experts",
+	},
+	{
+		.id = "ARI-017", .severity = SEVERITY_ERROR, .silent = true,
+		.when = "heads > 0 and kv_heads > 0", .require = "heads % kv_heads == 0",
+		.message = "{heads} attention heads are not a multiple of {kv_heads} KV heads",
+		.hint = "use KV heads of {valid: divisors(heads)}",
+		.source = "grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245)",
 	},
 	{.id = NULL},
 };

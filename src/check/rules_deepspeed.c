@@ -25,7 +25,7 @@ const struct rule rules_deepspeed[] = {
 	/* --- keys */
 	{
 		.id = "DS-001", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
-		.silent = true, .when = "json and not own(setting)",
+		.silent = true, .when = "json and not own(setting) and (complete or root(setting) != setting)",
 		.require = "name_state(root(setting)) == 'known' or is_block(root(setting))",
 		.message = "DeepSpeed ignores the key '{root(setting)}' and says nothing"
 			   "{name_limit(root(setting))}",
@@ -350,6 +350,14 @@ const struct rule rules_deepspeed[] = {
 			   "rank; releases before PR #7551 compute {groups_wrong: floor(world / experts)} groups "
 			   "from the expert count",
 		.source = "deepspeedai/DeepSpeed #4562, #7535, PR #7551",
+	},
+	{
+		.id = "DS-069", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
+		.when = "said(moe_layers_on_stage)", .require = "min(moe_layers_on_stage) > 0",
+		.message = "a pipeline stage without an MoE layer ({moe_layers_on_stage} by stage): affected "
+			   "releases look for expert groups on every stage and wait",
+		.hint = "spread MoE layers so that every stage has one",
+		.source = "deepspeedai/DeepSpeed#6714",
 	},
 	{.id = NULL},
 };

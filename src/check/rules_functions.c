@@ -45,13 +45,10 @@ call_name_state(const struct expr_scope *scope, const struct value *arguments, s
 static struct value
 call_own(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
-	const struct case_field *field;
-
 	(void)scope, (void)count;
 	if (arguments[0].kind != VALUE_TEXT)
 		return value_undecided;
-	field = case_field_find(arguments[0].text);
-	return value_int(field && field->own);
+	return value_int(case_field_is_own(arguments[0].text));
 }
 
 /* name_limit(text): ", which 0.17 removed", ", which comes with 0.18", or "". */
@@ -155,9 +152,7 @@ call_strange(const struct expr_scope *scope, const struct value *arguments, size
 	items = arena_array(scope->arena, n, sizeof(*items));
 	n = 0;
 	for (const struct setting *s = facts->check->config->settings; s; s = s->next) {
-		const struct case_field *field = case_field_find(s->name);
-
-		if (!(field && field->own) &&
+		if (!case_field_is_own(s->name) &&
 		    name_state(framework_of(facts), facts->version, s->name, NULL) != NAME_KNOWN)
 			items[n++] = value_text(s->name);
 	}

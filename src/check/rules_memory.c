@@ -157,7 +157,7 @@ const struct rule rules_memory[] = {
 		.source = "NVIDIA-NeMo/Megatron-Bridge#3744, NVIDIA/Megatron-LM#4050",
 	},
 	{
-		.id = "MEM-014", .severity = SEVERITY_WARNING, .when = "said(estimator) and given(moe, 0)",
+		.id = "MEM-014", .severity = SEVERITY_WARNING, .when = "said(estimator) and given(has_experts, 0)",
 		.require = "not in(estimator, 'compute_activation_memory', "
 			   "'compute_activation_memory_without_sp')",
 		.message = "{estimator} counts every layer as a dense MLP of width {given(dense_ffn, "
