@@ -15,7 +15,9 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "planner/placement_chain.h"
 #include "planner/placement_move.h"
+#include "planner/placement_pairs.h"
 #include "planner/placement_private.h"
 #include "planner/placement_traffic.h"
 
@@ -158,10 +160,13 @@ layer_baselines(struct run *run, int l, struct placement_layer *layer)
 		struct arena_mark mark = arena_mark(run->arena);
 		struct assignment *a =
 		    placement_baseline(run->arena, run->loads, run->o, l, (enum baseline)b);
+		struct assignment *next = l + 1 < run->loads->layers && run->loads->next[l]
+		    ? placement_baseline(run->arena, run->loads, run->o, l + 1, (enum baseline)b)
+		    : NULL;
 
 		if (a)
 			placement_cost(
-			    run->arena, run->loads, run->o, l, a, NULL, &layer->baseline[b]);
+			    run->arena, run->loads, run->o, l, a, next, &layer->baseline[b]);
 		arena_reset(run->arena, mark);
 	}
 }
@@ -204,6 +209,8 @@ solve_layer(struct run *run, int l)
 	layer->proof = answer.proof;
 	if (run->o->goal == GOAL_TRAFFIC && !run->placement->no_traffic_gain)
 		solve_traffic(run->arena, &p, &answer, &rng, layer);
+	if (run->o->goal == GOAL_PAIRS)
+		solve_pairs(run->arena, &p, &rng, layer);
 	arena_reset(run->arena, mark);
 }
 
@@ -270,11 +277,24 @@ settle_layer(struct run *run, int l)
 }
 
 static void
+layer_split(struct run *run, int l, struct placement_layer *layer)
+{
+	struct arena_mark mark = arena_mark(run->arena);
+	struct layer_problem p;
+
+	layer_problem_init(run->arena, &p, run->loads, run->o, l);
+	layer->split_low = split_bound(run->arena, &p, layer->expert_of_slot);
+	arena_reset(run->arena, mark);
+}
+
+static void
 finish_layer(struct run *run, int l)
 {
 	struct placement_layer *layer = &run->placement->layer[l];
 
 	layer_cost(run, l, layer);
+	if (run->placement->copies > 0 && !run->o->quick && !out_of_time(run))
+		layer_split(run, l, layer);
 	layer->gap = fmax(0, layer->cost.ratio / layer->lower_bound - 1);
 	layer->proven = layer->gap <= PROVEN_GAP;
 	layer_baselines(run, l, layer);
@@ -338,17 +358,17 @@ add_cost(struct placement_cost *sum, const struct placement_cost *cost, double w
 	sum->node_ratio += weight * cost->node_ratio;
 	sum->share += weight * cost->share;
 	sum->split += weight * cost->split;
+	if (!isnan(cost->hops)) /* one value less than layers, or none at all */
+		sum->hops += weight * cost->hops;
 }
 
-/* Hops have one value less than layers. */
-static double
-mean_hops(const struct placement *placement)
+/* Means of hops are over the steps between layers. */
+static void
+settle_hops(const struct placement *placement, struct placement_cost *mean)
 {
-	double sum = 0;
+	bool known = placement->layers > 1 && !isnan(placement->layer[0].cost.hops);
 
-	for (int l = 0; l + 1 < placement->layers; l++)
-		sum += placement->layer[l].cost.hops;
-	return placement->layers > 1 ? sum / (placement->layers - 1) : NAN;
+	mean->hops = known ? mean->hops * placement->layers / (placement->layers - 1) : NAN;
 }
 
 static void
@@ -395,7 +415,9 @@ summarise(struct placement *placement)
 		placement->proven += layer->proven;
 		placement->within += layer->gap <= WITHIN_GAP;
 	}
-	placement->mean.hops = mean_hops(placement);
+	settle_hops(placement, &placement->mean);
+	for (int b = 0; b < BASELINES; b++)
+		settle_hops(placement, &placement->baseline_mean[b]);
 }
 
 static void
@@ -427,6 +449,10 @@ placement_solve(struct arena *arena, struct diags *diags, const struct loads *lo
 	if (options->goal == GOAL_TRAFFIC)
 		look_at_traffic(&run);
 	solve_layers(&run);
+	if (options->goal == GOAL_CHAIN) {
+		tell(&run, 0.5, "placing all layers together");
+		solve_chain(arena, loads, options, run.placement);
+	}
 	for (int l = 0; l < loads->layers; l++)
 		settle_layer(&run, l);
 	for (int l = 0; l < loads->layers; l++)

@@ -53,6 +53,13 @@ struct load_answer {
 struct load_answer solve_load(
     struct arena *arena, const struct layer_problem *problem, struct rng *rng);
 
+/*
+ * The ratio that uneven dispatch weights reach with copies where they are; 0 when it
+ * was not asked: several snapshots, or very many slots.
+ */
+double split_bound(
+    struct arena *scratch, const struct layer_problem *problem, const int *expert_of_slot);
+
 double ratio_of(const struct layer_problem *problem, double value);
 
 #endif

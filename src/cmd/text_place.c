@@ -13,7 +13,7 @@ enum { STRIP_WIDTH = 32 };
 static const char *
 share_text(struct arena *arena, double share)
 {
-	return arena_printf(arena, "%.1f %%", 100 * share);
+	return isnan(share) ? "" : arena_printf(arena, "%.1f %%", 100 * share);
 }
 
 /* A gap as a part of the bound: enough digits to be more than nothing. */
@@ -121,8 +121,7 @@ comparison_row(struct request *request, struct table *table, struct columns colu
 	if (columns.split)
 		table_cell(table, share_text(request->arena, mean->split));
 	if (columns.hops)
-		table_cell(table,
-		    isnan(mean->hops) ? "" : share_text(request->arena, mean->hops));
+		table_cell(table, share_text(request->arena, mean->hops));
 	if (columns.step)
 		table_cell(table, step_s > 0 ? units_seconds(request->arena, step_s) : "");
 }
@@ -228,14 +227,11 @@ print_objective_proof(struct request *request, const struct placement *p)
 	struct arena *arena = request->arena;
 
 	if (p->goal == GOAL_PAIRS)
-		text_line(request, "", "at least %s of the pairs are split at this balance: %s",
-		    share_text(arena, p->objective_low_mean),
-		    p->objectives_proven == p->layers
-		        ? "optimal"
-		        : arena_printf(arena, "optimal in %d of %d layers", p->objectives_proven,
-		              p->layers));
+		text_line(request, "", "at least %s of the pairs are split when bins are so balanced; "
+				       "optimal in %d of %d layers",
+		    share_text(arena, p->objective_low_mean), p->objectives_proven, p->layers);
 	else if (p->chain_proven)
-		text_line(request, "", "no placement with equal nodes has fewer hops: optimal");
+		text_line(request, "", "no placement so balanced (nodes within 5 %%) has fewer hops: optimal");
 	else
 		text_line(request, "", "a local optimum: hops at least %s by a loose bound",
 		    share_text(arena, p->chain_low));
