@@ -56,8 +56,8 @@ throughput(const struct evaluator *e, const struct strategy *s, struct estimate 
 	estimate->model_tflops_per_gpu = estimate->tokens_per_s_per_gpu * e->flops_training / 1e12;
 	estimate->mfu = estimate->model_tflops_per_gpu * 1e12 /
 	    peak_flops(&e->cluster->gpu, s->precision);
-	estimate->step_low_s = estimate->step_s * rate_table[RATE_STEP_LOW].value;
-	estimate->step_high_s = estimate->step_s * rate_table[RATE_STEP_HIGH].value;
+	estimate->step_low_s = estimate->step_s * e->band->low;
+	estimate->step_high_s = estimate->step_s * e->band->high;
 }
 
 static void

@@ -2,6 +2,7 @@
 #ifndef MOEPLAN_EVALUATOR_H
 #define MOEPLAN_EVALUATOR_H
 
+#include "planner/band.h"
 #include "planner/comm.h"
 #include "planner/estimate.h"
 #include "planner/params.h"
@@ -49,6 +50,7 @@ struct evaluator {
 	struct buckets embedding, head, mtp_own;  /* mtp_own: projection and norms, a layer */
 	double flops_training; /* a token, MTP included */
 	double capacity_bytes;
+	const struct band *band; /* around predicted steps */
 };
 
 /* What one strategy makes of the sizes; derived once an evaluation. */

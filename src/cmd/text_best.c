@@ -158,13 +158,14 @@ any_at_risk(const struct plan *plan)
 	return false;
 }
 
-/* Plans whose bands touch the best one's: the model alone cannot order them. */
+/* Plans so near the best one that their order is not to be trusted. */
 static int
 not_told_apart(const struct plan *plan)
 {
+	double near_s = plan->best[0].step_s * (1 + rate_table[RATE_TELL_APART].value);
 	int n = 1;
 
-	while (n < plan->n_best && plan->best[n].step_low_s < plan->best[0].step_high_s)
+	while (n < plan->n_best && plan->best[n].step_s < near_s)
 		n++;
 	return n;
 }
@@ -181,8 +182,8 @@ print_notes(struct request *request, const struct plan *plan)
 		    units_gib(request->arena, best->capacity_bytes));
 	if (n > 1)
 		str_addf(&request->out,
-		    "   steps carry %s: only a measurement tells 1 to %d apart\n",
-		    text_band(request, best->step_s, best->step_low_s, best->step_high_s), n);
+		    "   1 to %d cannot be told apart: under %.0f %% the order is not to be trusted\n", n,
+		    100 * rate_table[RATE_TELL_APART].value);
 }
 
 /* --measured-step: what the best plan would change about a run that exists. */

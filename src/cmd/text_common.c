@@ -214,8 +214,7 @@ offload_text(struct arena *arena, const struct strategy *s)
 const char *
 text_band(const struct request *request, double value, double low, double high)
 {
-	double half = value > 0 ? (high - low) / 2 / value : 0;
+	double below = value > 0 ? 1 - low / value : 0, above = value > 0 ? high / value - 1 : 0;
 
-	return arena_printf(
-	    request->arena, "%s%.0f %%", request->utf8 ? "\u00b1" : "+-", 100 * half);
+	return arena_printf(request->arena, "-%.0f/+%.0f %%", 100 * below, 100 * above);
 }
