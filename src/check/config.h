@@ -33,11 +33,11 @@ extern const char *const config_form_names[];
  * "no_overlap_p2p_communication"), dotted paths for DeepSpeed
  * ("zero_optimization.stage") and torchtitan ("parallelism.tensor_parallel_degree");
  * sections of Megatron-Bridge ("model.") are left out, so that its names are Megatron's.
- * A map is a setting as well as each of its members. Exported variables have their own
- * names ("WORLD_SIZE"); what starts the ranks has the launcher in front:
- * "torchrun.nproc_per_node", "deepspeed.num_gpus", "deepspeed.include",
- * "srun.ntasks_per_node", "sbatch.nodes", "mpirun.np", "accelerate.num_processes";
- * arguments of calls in Python "MoE.ep_size", "moe_layer.experts.count_per_gpu".
+ * A map is a setting as well as each of its members. Options of launchers ("nnodes",
+ * "nproc_per_node", "num_gpus", "include", "ntasks_per_node") and exported variables
+ * ("WORLD_SIZE") keep their names and have the form CONFIG_NUMBERS: they are no words of
+ * the framework. Arguments of MoE(…) and PipelineModule(…) in Python are "MoE.ep_size";
+ * those of Tutel's moe_layer are "model_dim", "gate_k", "count_per_gpu".
  */
 struct setting {
 	const char *name;
@@ -73,6 +73,7 @@ struct config {
 	struct strategy strategy;   /* what they mean, not derived: 0 is not given */
 	struct model *model;        /* from shape settings, or NULL */
 	struct launch launch;
+	int64_t product_dp;         /* DP of the guides' WORLD = DP x EP x TP x PP; 0 not said */
 };
 
 /* Nothing said: CONFIG_NUMBERS, no rank. */

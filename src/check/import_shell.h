@@ -59,8 +59,11 @@ int shell_read(struct shell *shell);
 
 /* Variables that the script gave a value: the last certain one; `exported` or not. */
 typedef void shell_variable_fn(
-    void *context, const char *name, const struct shell_text *value, bool exported);
+    void *context, const char *name, const struct shell_words *value, bool exported);
 void shell_variables(struct shell *shell, shell_variable_fn *visit, void *context);
+
+/* The words that unquoted use of a value makes: split at blanks outside of marks. */
+struct shell_words shell_split(struct arena *arena, const struct shell_words *value);
 
 /* Some of it could not be told. */
 bool shell_is_marked(const struct shell_text *text);

@@ -173,6 +173,42 @@ shell_name_length(const struct shell_cursor *cursor)
 	return length;
 }
 
+/* Bytes up to the next blank that is not inside a mark. */
+static size_t
+word_length(const struct shell_text *text, size_t at)
+{
+	size_t start = at;
+	bool marked = false;
+
+	for (; at < text->length && (marked || !strchr(" \t\n", text->bytes[at])); at++)
+		marked = text->bytes[at] != SHELL_END && (marked || is_mark(text->bytes[at]));
+	return at - start;
+}
+
+struct shell_words
+shell_split(struct arena *arena, const struct shell_words *value)
+{
+	struct shell_words words = {0};
+
+	for (size_t i = 0; i < value->count; i++)
+		words.capacity += value->items[i].length / 2 + 1;
+	words.items = arena_array(arena, words.capacity, sizeof(*words.items));
+	for (size_t i = 0; i < value->count; i++) {
+		const struct shell_text *text = &value->items[i];
+
+		for (size_t at = 0; at < text->length;) {
+			size_t length = word_length(text, at);
+
+			if (length > 0)
+				words.items[words.count++] = (struct shell_text){
+				    arena_strndup(arena, text->bytes + at, length),
+				    text->origin + at, length, length};
+			at += length + 1;
+		}
+	}
+	return words;
+}
+
 bool
 shell_is_marked(const struct shell_text *text)
 {

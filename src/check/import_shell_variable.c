@@ -298,6 +298,6 @@ shell_variables(struct shell *shell, shell_variable_fn *visit, void *context)
 
 		if (shell_lookup(shell, v->name, &value, &array) == LOOKUP_FOUND &&
 		    value.count > 0)
-			visit(context, v->name, &value.items[0], v->exported);
+			visit(context, v->name, &value, v->exported);
 	}
 }

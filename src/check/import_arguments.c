@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which settings do the arguments of a training program give?
+ *
+ *   Megatron        --name value …, --flag            (argparse: one or more values, no abbreviations)
+ *   torchtitan      --section.name value, --section.no-name
+ *   Megatron-Bridge section.name=value, -tp 2         (Hydra overrides, run_recipe.py's short ones)
+ *   DeepSpeed       --deepspeed_config FILE beside arguments of a client such as Megatron-DeepSpeed
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "check/import_private.h"
+
+/* scripts/training/run_recipe.py of Megatron-Bridge */
+static const char *const short_options[][2] = {{"tp", "tensor_model_parallel_size"},
+    {"pp", "pipeline_model_parallel_size"}, {"cp", "context_parallel_size"},
+    {"vp", "virtual_pipeline_model_parallel_size"}, {"ep", "expert_model_parallel_size"},
+    {"etp", "expert_tensor_parallel_size"}, {"gb", "global_batch_size"}, {"mb", "micro_batch_size"},
+    {"sl", "seq_length"}, {"ms", "train_iters"}};
+
+/* Parts of a Bridge configuration whose members have Megatron's names. */
+static const char *const sections[] = {"model", "train", "dataset", "ddp", "dist", "optimizer",
+    "checkpoint", "comm_overlap", "scheduler", "rng", "logger", "tokenizer", "profiling",
+    "validation", NULL};
+
+struct arguments_reader {
+	struct import *in;
+	const struct import_text *source; /* NULL: an argument vector */
+	const struct shell_words *words;
+	enum config_form form;
+};
+
+struct doc *
+import_word_value(struct arena *arena, const char *name, const char *text, struct loc loc)
+{
+	struct doc *list, *last = NULL;
+	size_t length = strlen(text);
+
+	if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0)
+		return import_bool(arena, name, text[0] == 'T', loc);
+	if (strcmp(text, "None") == 0)
+		return import_scalar(arena, name, "null", loc);
+	if (length < 2 || text[0] != '[' || text[length - 1] != ']' || strpbrk(text + 1, "[(*"))
+		return import_scalar(arena, name, text, loc);
+	/* [a,b]: a list of Hydra's */
+	list = import_container(arena, name, DOC_LIST, loc);
+	for (const char *at = text + 1; *at && *at != ']';) {
+		size_t item = strcspn(at, ",]"), skip = strspn(at, " \"'"), end = item;
+
+		while (end > skip && strchr(" \"'", at[end - 1]))
+			end--;
+		skip = skip < end ? skip : end;
+		last = import_append(list, last,
+		    import_scalar(arena, NULL, arena_strndup(arena, at + skip, end - skip), loc));
+		at += item + (at[item] == ',');
+	}
+	return list;
+}
+
+/* --- what a word is ------------------------------------------------------------------------- */
+
+static bool
+is_mark(char c)
+{
+	return c == SHELL_VALUE || c == SHELL_WORDS || c == SHELL_UNSET;
+}
+
+static bool
+is_long(const struct shell_text *word)
+{
+	return word->bytes[0] == '-' && word->bytes[1] == '-' && word->bytes[2] != '\0';
+}
+
+static bool
+is_name_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* "-tp": the name that it stands for, or NULL. */
+static const char *
+short_name(const struct shell_text *word)
+{
+	if (word->bytes[0] != '-')
+		return NULL;
+	for (size_t i = 0; i < sizeof(short_options) / sizeof(short_options[0]); i++)
+		if (strcmp(word->bytes + 1, short_options[i][0]) == 0)
+			return short_options[i][1];
+	return NULL;
+}
+
+/* section.name=value with an optional + in front: the length of the name, or 0. */
+static size_t
+override_length(const struct shell_text *word)
+{
+	size_t plus = strspn(word->bytes, "+"), length = plus;
+
+	while (is_name_byte(word->bytes[length]) || word->bytes[length] == '.')
+		length++;
+	if (word->bytes[length] != '=' || length == plus)
+		return 0;
+	return memchr(word->bytes, '.', length) || strncmp(word->bytes + plus, "mixed_precision", 15) == 0
+		   ? length
+		   : 0;
+}
+
+bool
+import_is_override(const struct shell_text *word)
+{
+	return override_length(word) > 0;
+}
+
+/* "--nproc-per-node=8" → "nproc_per_node", and where the value begins (0: not in this word). */
+static char *
+long_name(struct arena *arena, const struct shell_text *word, size_t *value)
+{
+	size_t length = strcspn(word->bytes + 2, "=\x01\x03\x04");
+	char *name = arena_strndup(arena, word->bytes + 2, length);
+
+	for (char *c = name; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+	*value = word->bytes[2 + length] == '=' ? 3 + length : 0;
+	return name;
+}
+
+static bool
+is_deepspeed_option(const char *name)
+{
+	return strcmp(name, "deepspeed") == 0 || strcmp(name, "deepspeed_config") == 0 ||
+	       strcmp(name, "deepspeed_config_file") == 0;
+}
+
+/* Words that only one framework would have. */
+struct styles {
+	size_t megatron, torchtitan, bridge, deepspeed;
+};
+
+static void
+count_word(const struct shell_text *word, struct styles *styles)
+{
+	char name[64];
+	size_t length = 0;
+
+	if (override_length(word) > 0)
+		styles->bridge++;
+	if (!is_long(word)) {
+		styles->bridge += short_name(word) != NULL;
+		return;
+	}
+	for (const char *c = word->bytes + 2; *c && *c != '=' && length + 1 < sizeof(name); c++)
+		name[length++] = *c == '-' ? '_' : *c;
+	name[length] = '\0';
+	if (strchr(name, '.'))
+		styles->torchtitan++;
+	else if (is_deepspeed_option(name))
+		styles->deepspeed++;
+	else if (import_key(CONFIG_MEGATRON, name))
+		styles->megatron++;
+	else if (import_key(CONFIG_DEEPSPEED, name))
+		styles->deepspeed++;
+}
+
+static struct styles
+count_styles(const struct shell_words *words, size_t from)
+{
+	struct styles styles = {0};
+
+	for (size_t i = from; i < words->count; i++)
+		count_word(&words->items[i], &styles);
+	return styles;
+}
+
+size_t
+import_count_options(const struct shell_words *words)
+{
+	struct styles styles = count_styles(words, 0);
+
+	return styles.megatron + styles.torchtitan + styles.bridge + styles.deepspeed;
+}
+
+static enum config_form
+form_of(const struct shell_words *words, size_t from)
+{
+	struct styles styles = count_styles(words, from);
+
+	if (styles.bridge > 0 && styles.bridge >= styles.torchtitan)
+		return CONFIG_BRIDGE;
+	if (styles.torchtitan > 0 && styles.torchtitan >= styles.megatron)
+		return CONFIG_TORCHTITAN;
+	if (styles.deepspeed > 0)
+		return CONFIG_DEEPSPEED;
+	return styles.megatron > 0 ? CONFIG_MEGATRON : CONFIG_NUMBERS;
+}
+
+/* --- settings ------------------------------------------------------------------------------- */
+
+static struct loc
+loc_of(const struct arguments_reader *r, const struct shell_text *word, size_t at, const char *name)
+{
+	if (r->source)
+		return shell_loc(r->source, word, at);
+	return (struct loc){arena_printf(r->in->arena, "--%s", name), 0, 0};
+}
+
+/* The client of DeepSpeed has Megatron's names or its own, the file has DeepSpeed's. */
+static enum config_form
+form_for(const struct arguments_reader *r, const char *name)
+{
+	if (r->form != CONFIG_DEEPSPEED)
+		return r->form;
+	return key_find(import_deepspeed_keys, name) || key_find(deepspeed_keys, name)
+		   ? CONFIG_DEEPSPEED
+		   : CONFIG_MEGATRON;
+}
+
+static void
+add_value(struct arguments_reader *r, const char *name, const struct shell_text *word, size_t at)
+{
+	struct import *in = r->in;
+	struct loc loc = loc_of(r, word, at, name);
+	enum config_form form = form_for(r, name);
+
+	if (shell_is_marked(word))
+		import_unknown_setting(in, form, name, shell_plain(in->arena, word) + at, loc);
+	else
+		import_setting(
+		    in, form, name, import_word_value(in->arena, name, word->bytes + at, loc));
+}
+
+static void
+add_list(struct arguments_reader *r, const char *name, size_t from, size_t count)
+{
+	struct import *in = r->in;
+	const struct shell_text *first = &r->words->items[from];
+	struct loc loc = loc_of(r, first, 0, name);
+	struct doc *list = import_container(in->arena, name, DOC_LIST, loc), *last = NULL;
+
+	for (size_t i = from; i < from + count; i++) {
+		const struct shell_text *word = &r->words->items[i];
+
+		if (shell_is_marked(word)) {
+			import_unknown_setting(
+			    in, form_for(r, name), name, shell_plain(in->arena, word), loc);
+			return;
+		}
+		last = import_append(list, last,
+		    import_scalar(in->arena, NULL, word->bytes, loc_of(r, word, 0, name)));
+	}
+	import_setting(in, form_for(r, name), name, list);
+}
+
+/* --section.no-name: tyro's way to say false. */
+static const char *
+negated(struct arguments_reader *r, const char *name)
+{
+	const char *point = strrchr(name, '.');
+
+	if (r->form != CONFIG_TORCHTITAN || !point || strncmp(point + 1, "no_", 3) != 0)
+		return NULL;
+	return arena_printf(r->in->arena, "%.*s%s", (int)(point + 1 - name), name, point + 4);
+}
+
+static void
+add_flag(struct arguments_reader *r, const char *name, const struct shell_text *word)
+{
+	const char *other = negated(r, name);
+	struct loc loc = loc_of(r, word, 0, name);
+
+	if (other)
+		name = other;
+	import_setting(
+	    r->in, form_for(r, name), name, import_bool(r->in->arena, name, !other, loc));
+}
+
+static bool
+is_boolean(const struct shell_text *word)
+{
+	static const char *const words[] = {"true", "false", "True", "False"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(word->bytes, words[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Words from `at` on that are values of the option before them. */
+static size_t
+count_values(const struct arguments_reader *r, const char *name, size_t at)
+{
+	const struct key *key = import_key(r->form, name);
+	size_t count = 0;
+
+	if (key && key->kind == KEY_FLAG && at < r->words->count &&
+	    !is_boolean(&r->words->items[at]))
+		return 0;
+	for (; at + count < r->words->count; count++) {
+		const struct shell_text *word = &r->words->items[at + count];
+
+		if (is_long(word) || word->bytes[0] == SHELL_WORDS ||
+		    strcmp(word->bytes, "--") == 0 ||
+		    (r->form == CONFIG_BRIDGE && (short_name(word) || override_length(word) > 0)))
+			break;
+		/* what is not known may be no word or several: one at most is a value */
+		if (count > 0 && is_mark(word->bytes[0]) && !(key && key->kind == KEY_LIST))
+			break;
+	}
+	return count;
+}
+
+/* Returns how many words were taken. */
+static size_t
+take_long(struct arguments_reader *r, size_t at)
+{
+	const struct shell_text *word = &r->words->items[at];
+	size_t value, count;
+	const char *name = long_name(r->in->arena, word, &value);
+
+	if (value > 0) {
+		add_value(r, name, word, value);
+		return 1;
+	}
+	if (shell_is_marked(word)) { /* the name itself is not known */
+		import_unresolved(
+		    r->in, loc_of(r, word, 0, name), shell_plain(r->in->arena, word));
+		return 1;
+	}
+	count = count_values(r, name, at + 1);
+	if (count == 0)
+		add_flag(r, name, word);
+	else if (count == 1)
+		add_value(r, name, &r->words->items[at + 1], 0);
+	else
+		add_list(r, name, at + 1, count);
+	return 1 + count;
+}
+
+static void
+take_override(struct arguments_reader *r, const struct shell_text *word, size_t length)
+{
+	size_t plus = strspn(word->bytes, "+");
+	const char *name = arena_strndup(r->in->arena, word->bytes + plus, length - plus);
+	const char *point = strchr(name, '.');
+
+	for (int i = 0; point && sections[i]; i++)
+		if (strlen(sections[i]) == (size_t)(point - name) &&
+		    strncmp(name, sections[i], strlen(sections[i])) == 0) {
+			name = point + 1;
+			break;
+		}
+	add_value(r, name, word, length + 1);
+}
+
+static size_t
+take_word(struct arguments_reader *r, size_t at)
+{
+	const struct shell_text *word = &r->words->items[at];
+	const char *name = short_name(word);
+	size_t length = override_length(word);
+
+	if (is_long(word))
+		return take_long(r, at);
+	if (r->form == CONFIG_BRIDGE && length > 0) {
+		take_override(r, word, length);
+		return 1;
+	}
+	if (r->form == CONFIG_BRIDGE && name && at + 1 < r->words->count) {
+		add_value(r, name, &r->words->items[at + 1], 0);
+		return 2;
+	}
+	if (shell_is_marked(word))
+		import_unresolved(r->in, loc_of(r, word, 0, "arguments"),
+		    shell_plain(r->in->arena, word));
+	return 1;
+}
+
+int
+import_arguments(
+    struct import *in, const struct import_text *source, const struct shell_words *words, size_t from)
+{
+	struct arguments_reader r = {in, source, words, form_of(words, from)};
+	bool overrides = in->overrides;
+
+	if (from >= words->count || r.form == CONFIG_NUMBERS)
+		return 0;
+	if (import_form(in, r.form, loc_of(&r, &words->items[from], 0, "arguments")) != 0)
+		return -1;
+	/* on top of a configuration file these replace what it says */
+	in->overrides = r.form == CONFIG_TORCHTITAN || r.form == CONFIG_BRIDGE;
+	while (from < words->count && !in->full)
+		from += take_word(&r, from);
+	in->overrides = overrides;
+	return 0;
+}

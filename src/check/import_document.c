@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What kind of configuration is a JSON, YAML or TOML document, told by its keys?
+ *
+ *   schema moeplan/…                              one of our own
+ *   train_batch_size, zero_optimization, bf16 …   DeepSpeed; with data_parallel_size and the
+ *                                                 like the guides' file of the same name
+ *   moe_layer_config                              the guides' other file
+ *   parallelism, training, activation_checkpoint  torchtitan
+ *   language_model, model_parallel                Megatron-LM's --yaml-cfg
+ *   model: tensor_model_parallel_size …           Megatron-Bridge, NeMo, the guides' YAML
+ *   MODEL_ARGS: --num-layers: 61 …                arguments of Megatron-LM in a map
+ *   num_layers, tensor_model_parallel_size …      arguments of Megatron-LM, dumped
+ *   model_type, architectures                     a model, Hugging Face's config.json
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "check/import_private.h"
+#include "check/rules_names.h"
+
+static bool
+is_listed(const char *const *list, const char *word)
+{
+	while (*list && strcmp(*list, word) != 0)
+		list++;
+	return *list != NULL;
+}
+
+static size_t
+count_listed(const struct doc *map, const char *const *list)
+{
+	size_t count = 0;
+
+	for (const struct doc *member = map->first; member; member = member->next)
+		count += is_listed(list, member->key);
+	return count;
+}
+
+static const char *const guide_keys[] = {"data_parallel_size", "expert_parallel_size",
+    "tensor_parallel_size", "pipeline_parallel_size", "distributed_backend", "comm_optimization",
+    NULL};
+static const char *const titan_sections[] = {"parallelism", "training", "activation_checkpoint",
+    "lr_scheduler", "checkpoint", "optimizer", "metrics", "job", "compile", "profiling", "comm",
+    "quantize", "float8", NULL};
+static const char *const yaml_sections[] = {"language_model", "model_parallel", NULL};
+static const char *const bridge_sections[] = {"model", "train", "dataset", "ddp", "dist",
+    "comm_overlap", "optimizer", "checkpoint", "scheduler", "mixed_precision", "rng", "logger",
+    "tokenizer", "trainer", "profiling", "validation", "exp_manager", "run", NULL};
+
+/* --- values --------------------------------------------------------------------------------- */
+
+/* PyYAML reads YAML 1.1: True, yes, on are booleans as well. */
+static const struct doc *
+yaml_value(struct import *in, const struct doc *value)
+{
+	static const char *const on[] = {"True", "TRUE", "yes", "Yes", "on", "On", NULL};
+	static const char *const off[] = {"False", "FALSE", "no", "No", "off", "Off", NULL};
+	struct doc *boolean;
+
+	if (value->kind != DOC_STRING || value->quoted)
+		return value;
+	if (!is_listed(on, value->text) && !is_listed(off, value->text))
+		return value;
+	boolean = import_bool(in->arena, value->key, is_listed(on, value->text), value->loc);
+	boolean->key_loc = value->key_loc;
+	return boolean;
+}
+
+/* A member, or an unknown value where the text names a variable: ${TP}. */
+static void
+add_member(struct import *in, enum config_form form, const char *name, const struct doc *member)
+{
+	const char *variable = member->kind == DOC_STRING ? strstr(member->text, "${") : NULL;
+
+	if (variable)
+		import_unknown_setting(in, form, name, member->text, member->loc);
+	else
+		import_setting(in, form, name, yaml_value(in, member));
+}
+
+/* Members of sections under their own names, those of other maps dotted. */
+static void
+add_flat(struct import *in, enum config_form form, const struct doc *map, const char *const *sections)
+{
+	for (const struct doc *member = map->first; member && !in->full; member = member->next) {
+		if (member->kind == DOC_MAP && sections && is_listed(sections, member->key)) {
+			add_flat(in, form, member, NULL);
+			continue;
+		}
+		add_member(in, form, member->key, member);
+		if (member->kind == DOC_MAP)
+			import_map(in, form, member->key, member);
+	}
+}
+
+/* --- models --------------------------------------------------------------------------------- */
+
+static int
+take_model(struct import *in, const struct doc *doc)
+{
+	struct model *model = model_read(in->arena, in->diags, doc, in->name);
+
+	if (!model)
+		return -1;
+	in->config->model = model;
+	import_setting(in, CONFIG_PLAN, "model", doc);
+	return 0;
+}
+
+static bool
+is_guide_model(const struct doc *doc)
+{
+	return doc_get(doc, "moe_layer_config") ||
+	       (doc_get(doc, "num_layers") && doc_get(doc, "model_type") &&
+		   !doc_get(doc, "num_hidden_layers") && !doc_get(doc, "architectures"));
+}
+
+/* --- DeepSpeed ------------------------------------------------------------------------------ */
+
+static size_t
+count_known(const struct doc *map, enum framework framework)
+{
+	size_t count = 0;
+
+	for (const struct doc *member = map->first; member; member = member->next)
+		count += name_state(framework, NULL, member->key, NULL) != NAME_UNKNOWN ||
+			 (member->kind == DOC_MAP && name_is_block(framework, member->key));
+	return count;
+}
+
+static int
+take_deepspeed(struct import *in, const struct doc *doc)
+{
+	enum config_form form =
+	    count_listed(doc, guide_keys) > 0 && !doc_get(doc, "sequence_parallel_size")
+		? CONFIG_TUTORIAL
+		: CONFIG_DEEPSPEED;
+
+	if (import_form(in, form, doc->loc) != 0)
+		return -1;
+	import_map(in, CONFIG_DEEPSPEED, "", doc);
+	return 0;
+}
+
+static int
+take_guide_model(struct import *in, const struct doc *doc)
+{
+	if (import_form(in, CONFIG_TUTORIAL, doc->loc) != 0)
+		return -1;
+	import_map(in, CONFIG_TUTORIAL, "", doc);
+	return 0;
+}
+
+/* --- Megatron ------------------------------------------------------------------------------- */
+
+/* Names of its arguments or its configuration classes. */
+static bool
+is_megatron_name(const char *name)
+{
+	return import_key(CONFIG_MEGATRON, name) ||
+	       name_state(FRAMEWORK_MEGATRON, NULL, name, NULL) != NAME_UNKNOWN;
+}
+
+static size_t
+count_megatron(const struct doc *map)
+{
+	size_t count = 0;
+
+	for (const struct doc *member = map ? map->first : NULL; member; member = member->next)
+		count += is_megatron_name(member->key);
+	return count;
+}
+
+/* NeMo's trainer says how many start. */
+static void
+take_trainer(struct import *in, const struct doc *trainer)
+{
+	static const char *const names[][2] = {
+	    {"num_nodes", "nnodes"}, {"devices", "nproc_per_node"}, {NULL, NULL}};
+
+	for (int i = 0; names[i][0]; i++) {
+		const struct doc *value = doc_get(trainer, names[i][0]);
+
+		if (value && value->is_integer && !in->config->launch.launcher)
+			in->config->launch.launcher = "torchrun";
+		if (value && value->is_integer)
+			import_setting(in, CONFIG_NUMBERS, names[i][1], value);
+	}
+}
+
+static int
+take_bridge(struct import *in, const struct doc *doc)
+{
+	if (import_form(in, CONFIG_BRIDGE, doc->loc) != 0)
+		return -1;
+	add_flat(in, CONFIG_BRIDGE, doc, bridge_sections);
+	take_trainer(in, doc_get(doc, "trainer"));
+	return 0;
+}
+
+/* What is no argument of the command line is a setting of that file alone. */
+static int
+take_yaml_arguments(struct import *in, const struct doc *doc, const char *const *sections)
+{
+	if (import_form(in, CONFIG_MEGATRON, doc->loc) != 0)
+		return -1;
+	for (const struct doc *member = doc->first; member && !in->full; member = member->next) {
+		if (member->kind == DOC_MAP && sections && is_listed(sections, member->key))
+			take_yaml_arguments(in, member, NULL);
+		else
+			add_member(in,
+			    is_megatron_name(member->key) ? CONFIG_MEGATRON : CONFIG_NUMBERS,
+			    member->key, member);
+	}
+	return 0;
+}
+
+/* --num-layers: 61 as in the test recipes of Megatron-LM: flags have true, some maps false. */
+static int
+take_flag_map(struct import *in, const struct doc *map)
+{
+	if (import_form(in, CONFIG_MEGATRON, map->loc) != 0)
+		return -1;
+	for (const struct doc *member = map->first; member && !in->full; member = member->next) {
+		char *name = arena_strdup(
+		    in->arena, member->key + (strncmp(member->key, "--", 2) == 0 ? 2 : 0));
+		const struct doc *value = yaml_value(in, member);
+
+		for (char *c = name; *c; c++)
+			*c = *c == '-' ? '_' : *c;
+		if (value->kind != DOC_BOOL || value->boolean) /* a false flag is left out */
+			add_member(in, CONFIG_MEGATRON, name, value);
+	}
+	return 0;
+}
+
+static void
+take_environment(struct import *in, const struct doc *map)
+{
+	for (const struct doc *member = map ? map->first : NULL; member; member = member->next)
+		if (member->kind < DOC_LIST)
+			add_member(in, CONFIG_NUMBERS, member->key, member);
+}
+
+static bool
+has_flags(const struct doc *map)
+{
+	return map && map->kind == DOC_MAP && map->first && strncmp(map->first->key, "--", 2) == 0;
+}
+
+/* --- torchtitan ----------------------------------------------------------------------------- */
+
+static int
+take_titan(struct import *in, const struct doc *doc)
+{
+	if (import_form(in, CONFIG_TORCHTITAN, doc->loc) != 0)
+		return -1;
+	if (!in->config->version)
+		in->config->version = "0.2.2"; /* the last release that reads such files */
+	import_map(in, CONFIG_TORCHTITAN, "", doc);
+	return 0;
+}
+
+/* Sections that hold maps, one at least that only torchtitan has. */
+static bool
+is_titan(const struct doc *doc)
+{
+	size_t maps = 0;
+
+	for (const struct doc *member = doc->first; member; member = member->next)
+		maps += member->kind == DOC_MAP && is_listed(titan_sections, member->key);
+	return maps > 0 && (doc_get(doc_get(doc, "training"), "seq_len") ||
+			       doc_get(doc_get(doc, "training"), "local_batch_size") ||
+			       doc_get(doc, "parallelism") || doc_get(doc, "activation_checkpoint"));
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
+
+static int
+not_known(struct import *in, const struct doc *doc)
+{
+	diag_error(in->diags, doc->loc, "'%s' has no keys of a configuration that is known", in->name);
+	diag_last_hint(in->diags,
+	    "known are files of DeepSpeed, Megatron-LM, Megatron-Bridge and torchtitan, scripts, "
+	    "hostfiles, models, and documents of moeplan");
+	return -1;
+}
+
+static bool
+is_ours(const struct doc *doc)
+{
+	const struct doc *schema = doc_get(doc, "schema");
+
+	if (schema && schema->text && strncmp(schema->text, "moeplan/", 8) == 0)
+		return true;
+	return doc_get(doc, "strategy") || doc_get(doc, "job");
+}
+
+static int
+take_megatron(struct import *in, const struct doc *doc)
+{
+	const struct doc *model = doc_get(doc, "model");
+	const struct doc *arguments = doc_get(doc, "MODEL_ARGS");
+
+	if (has_flags(arguments)) {
+		take_environment(in, doc_get(doc, "ENV_VARS"));
+		return take_flag_map(in, arguments);
+	}
+	if (has_flags(doc))
+		return take_flag_map(in, doc);
+	if (count_megatron(doc_get(doc, "language_model")) +
+		count_megatron(doc_get(doc, "model_parallel")) > 0)
+		return take_yaml_arguments(in, doc, yaml_sections);
+	if (count_megatron(model) > 0 || (count_listed(doc, bridge_sections) > 1 &&
+					     count_megatron(doc_get(doc, "ddp")) > 0))
+		return take_bridge(in, doc);
+	if (count_megatron(doc) > 1 ||
+	    (doc->count == 1 && import_key(CONFIG_MEGATRON, doc->first->key)))
+		return take_yaml_arguments(in, doc, NULL);
+	return not_known(in, doc);
+}
+
+int
+import_document(struct import *in, const struct doc *doc)
+{
+	if (doc->kind != DOC_MAP)
+		return diag_error(in->diags, doc->loc, "'%s' holds %s, a configuration is a map",
+		    in->name, doc_kind_name(doc->kind));
+	if (is_ours(doc))
+		return import_plan(in, doc);
+	if (is_guide_model(doc))
+		return take_guide_model(in, doc);
+	if (doc_get(doc, "model_type") || doc_get(doc, "architectures"))
+		return take_model(in, doc);
+	if (is_titan(doc))
+		return take_titan(in, doc);
+	if (count_known(doc, FRAMEWORK_DEEPSPEED) > 0 &&
+	    count_known(doc, FRAMEWORK_DEEPSPEED) + count_listed(doc, guide_keys) >=
+		count_megatron(doc))
+		return take_deepspeed(in, doc);
+	if (count_listed(doc, guide_keys) > 1 || doc_get(doc_get(doc, "moe"), "ep_size"))
+		return take_deepspeed(in, doc);
+	return take_megatron(in, doc);
+}

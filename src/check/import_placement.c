@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How many ranks on how many nodes do launch line, hostfile and environment come to?
+ *
+ *   torchrun    world = nnodes x nproc_per_node      (one node when it is not said)
+ *   deepspeed   slots of the hostfile, as num_nodes, num_gpus, include and exclude leave them
+ *   srun        ntasks, or nodes x ntasks_per_node   (the header of the job counts too)
+ *   mpirun      np, npernode a node
+ *   accelerate  num_processes over num_machines
+ *
+ * WORLD_SIZE of the environment decides only where no launcher does: launchers overwrite it.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/units.h"
+#include "check/import_private.h"
+
+enum { MAX_RANKS = 1 << 20 };
+
+static int64_t
+number(const struct config *config, const char *name)
+{
+	int64_t value = import_integer(config, CONFIG_NUMBERS, name, 0);
+
+	return value > 0 && value <= MAX_RANKS ? value : 0;
+}
+
+static bool
+is_there(const struct config *config, const char *name)
+{
+	return import_find(config, CONFIG_NUMBERS, name) != NULL;
+}
+
+/* What a launcher comes to; 0 where it does not say. */
+struct ranks {
+	int64_t nodes, per_node, world;
+};
+
+/* "4", and "4:4" of an elastic job that is none. */
+static int64_t
+torchrun_nodes(const struct config *config)
+{
+	const char *text = import_word(config, CONFIG_NUMBERS, "nnodes");
+	const char *colon = text ? strchr(text, ':') : NULL;
+	int64_t most;
+
+	if (!is_there(config, "nnodes"))
+		return 1;
+	if (!colon)
+		return number(config, "nnodes");
+	if (!units_parse_integer(colon + 1, &most) || most < 1 || most > MAX_RANKS ||
+	    (size_t)(colon - text) != strlen(colon + 1) ||
+	    strncmp(text, colon + 1, (size_t)(colon - text)) != 0)
+		return 0;
+	return most;
+}
+
+static struct ranks
+from_torchrun(const struct config *config)
+{
+	struct ranks ranks = {.nodes = torchrun_nodes(config)};
+
+	ranks.per_node = number(config, "nproc_per_node");
+	/* one torchrun a node: Slurm's nodes when the number was computed from them */
+	if (ranks.nodes == 0 && !strchr(import_word(config, CONFIG_NUMBERS, "nnodes")
+					    ? import_word(config, CONFIG_NUMBERS, "nnodes")
+					    : "",
+				':'))
+		ranks.nodes = number(config, "nodes");
+	return ranks;
+}
+
+static struct ranks
+from_slurm(const struct config *config)
+{
+	struct ranks ranks = {number(config, "nodes"), number(config, "ntasks_per_node"),
+	    number(config, "ntasks")};
+
+	if (ranks.world == 0)
+		return ranks;
+	if (ranks.per_node == 0 && ranks.nodes > 0 && ranks.world % ranks.nodes == 0)
+		ranks.per_node = ranks.world / ranks.nodes;
+	if (ranks.nodes == 0 && ranks.per_node > 0 && ranks.world % ranks.per_node == 0)
+		ranks.nodes = ranks.world / ranks.per_node;
+	return ranks;
+}
+
+/* --map-by ppr:8:node */
+static int64_t
+per_resource(const struct config *config)
+{
+	const char *text = import_word(config, CONFIG_NUMBERS, "map_by");
+	int64_t count = 0;
+
+	if (!text || strncmp(text, "ppr:", 4) != 0 || !strstr(text, ":node"))
+		return 0;
+	for (text += 4; *text >= '0' && *text <= '9' && count < MAX_RANKS; text++)
+		count = count * 10 + (*text - '0');
+	return count <= MAX_RANKS ? count : 0;
+}
+
+static struct ranks
+from_mpirun(const struct config *config)
+{
+	struct ranks ranks = {.per_node = number(config, "npernode"), .world = number(config, "np")};
+
+	if (ranks.per_node == 0)
+		ranks.per_node = per_resource(config);
+	if (ranks.per_node > 0 && ranks.world % ranks.per_node == 0)
+		ranks.nodes = ranks.world / ranks.per_node;
+	return ranks;
+}
+
+static struct ranks
+from_accelerate(const struct config *config)
+{
+	struct ranks ranks = {
+	    .nodes = number(config, "num_machines"), .world = number(config, "num_processes")};
+
+	if (!is_there(config, "num_machines"))
+		ranks.nodes = 1;
+	if (ranks.nodes > 0 && ranks.world % ranks.nodes == 0)
+		ranks.per_node = ranks.world / ranks.nodes;
+	return ranks;
+}
+
+/* --- hostfile ------------------------------------------------------------------------------- */
+
+/* Slots that "host1:0,2@host2" names of this host; -1: the host is not in it; 0 with no list: all. */
+static int64_t
+filtered(const char *filter, const char *host)
+{
+	size_t length = strlen(host);
+
+	while (filter && *filter) {
+		size_t part = strcspn(filter, "@");
+		int64_t slots = 1;
+
+		if (part >= length && strncmp(filter, host, length) == 0 &&
+		    (part == length || filter[length] == ':')) {
+			if (part == length)
+				return 0;
+			for (size_t i = length; i < part; i++)
+				slots += filter[i] == ',';
+			return slots;
+		}
+		filter += part + (filter[part] == '@');
+	}
+	return -1;
+}
+
+static int64_t
+slots_of(const struct config *config, const struct doc *host)
+{
+	const char *include = import_word(config, CONFIG_NUMBERS, "include");
+	const char *exclude = import_word(config, CONFIG_NUMBERS, "exclude");
+	int64_t gpus = number(config, "num_gpus"), chosen;
+
+	if (include) {
+		chosen = filtered(include, host->key);
+		return chosen < 0 ? 0 : chosen == 0 ? host->integer : chosen;
+	}
+	if (exclude) {
+		chosen = filtered(exclude, host->key);
+		return chosen < 0 ? host->integer : chosen == 0 ? 0 : host->integer - chosen;
+	}
+	return gpus > 0 && gpus < host->integer ? gpus : host->integer;
+}
+
+static struct ranks
+from_hostfile(const struct config *config)
+{
+	struct ranks ranks = {0};
+	int64_t most = number(config, "num_nodes"), nodes = 0, first = 0;
+	bool even = true;
+
+	for (const struct doc *host = config->launch.hostfile->first; host; host = host->next) {
+		int64_t slots = slots_of(config, host);
+
+		if (slots <= 0 || (most > 0 && nodes == most))
+			continue;
+		first = first ? first : slots;
+		even = even && slots == first;
+		nodes++;
+		if (ranks.world <= MAX_RANKS)
+			ranks.world += slots;
+	}
+	ranks.nodes = nodes;
+	ranks.per_node = even ? first : 0;
+	return ranks;
+}
+
+static struct ranks
+from_deepspeed(const struct config *config)
+{
+	struct ranks ranks = {number(config, "num_nodes"), number(config, "num_gpus"), 0};
+
+	if (config->launch.hostfile)
+		return from_hostfile(config);
+	/* without a hostfile it is this machine alone */
+	if (ranks.nodes == 0 && !is_there(config, "num_nodes") && !is_there(config, "hostfile"))
+		ranks.nodes = 1;
+	return ranks;
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
+
+static struct ranks
+from_launcher(const struct config *config)
+{
+	static const struct {
+		const char *name;
+		struct ranks (*count)(const struct config *config);
+	} launchers[] = {{"torchrun", from_torchrun}, {"deepspeed", from_deepspeed},
+	    {"srun", from_slurm}, {"mpirun", from_mpirun}, {"accelerate", from_accelerate}};
+	const char *name = config->launch.launcher;
+
+	for (size_t i = 0; name && i < sizeof(launchers) / sizeof(launchers[0]); i++)
+		if (strcmp(name, launchers[i].name) == 0)
+			return launchers[i].count(config);
+	if (config->launch.hostfile)
+		return from_hostfile(config);
+	return (struct ranks){.world = number(config, "WORLD_SIZE")};
+}
+
+static void
+read_addresses(struct config *config)
+{
+	static const char *const hosts[] = {"master_addr", "main_process_ip", "MASTER_ADDR", NULL};
+	static const char *const ports[] = {"master_port", "main_process_port", "MASTER_PORT", NULL};
+	struct launch *launch = &config->launch;
+
+	for (int i = 0; hosts[i] && !launch->master_addr; i++)
+		launch->master_addr = import_word(config, CONFIG_NUMBERS, hosts[i]);
+	for (int i = 0; ports[i] && launch->master_port == 0; i++)
+		launch->master_port = import_integer(config, CONFIG_NUMBERS, ports[i], 0);
+}
+
+static void
+read_environment(struct config *config)
+{
+	struct launch *launch = &config->launch;
+
+	launch->world_size = import_integer(config, CONFIG_NUMBERS, "WORLD_SIZE", 0);
+	launch->rank = import_integer(config, CONFIG_NUMBERS, "RANK", -1);
+	launch->local_rank = import_integer(config, CONFIG_NUMBERS, "LOCAL_RANK", -1);
+}
+
+void
+import_conclude_launch(struct import *in)
+{
+	struct config *config = in->config;
+	struct ranks ranks = from_launcher(config);
+	int64_t planned = config->strategy.world;
+	const struct doc *said = import_value(config, CONFIG_PLAN, "world_size");
+
+	config->launch.nodes = ranks.nodes;
+	config->launch.processes_per_node = ranks.per_node;
+	config->launch.master_addr = NULL;
+	config->launch.master_port = 0;
+	read_addresses(config);
+	read_environment(config);
+	if (ranks.world == 0 && ranks.nodes > 0 && ranks.per_node > 0)
+		ranks.world = ranks.nodes * ranks.per_node;
+	if (ranks.world > MAX_RANKS)
+		ranks.world = 0;
+	if (planned > 0 && ranks.world > 0 && planned != ranks.world && said) {
+		diag_error(in->diags, config->launch.loc,
+		    "%lld ranks are started, 'world_size' is %lld in %s:%d", (long long)ranks.world,
+		    (long long)planned, said->loc.file, said->loc.line);
+		diag_last_hint(in->diags, "start as many ranks as were planned");
+	}
+	if (ranks.world > 0)
+		config->strategy.world = ranks.world;
+}
