@@ -260,12 +260,13 @@ settle_layer(struct run *run, int l)
 	struct placement_layer *layer = &run->placement->layer[l];
 	struct arena_mark mark = arena_mark(run->arena);
 	const int *from = placement_in_use(run, l);
+	bool chain = run->o->goal == GOAL_CHAIN; /* then names tie layers together */
 	struct layer_problem p;
 
 	layer_problem_init(run->arena, &p, run->loads, run->o, l);
-	if (from && !p.slow)
-		placement_rename(run->arena, &p, from,
-		    !p.source && run->o->goal != GOAL_CHAIN, layer->expert_of_slot);
+	if (from && !p.slow && !(chain && p.nodes == 1))
+		placement_rename(
+		    run->arena, &p, from, !p.source && !chain, layer->expert_of_slot);
 	if (from && run->o->goal == GOAL_LOAD)
 		placement_migrate(
 		    run->arena, &p, from, run->o->move_cost, layer->expert_of_slot);

@@ -7,10 +7,10 @@
  * form, sets, integer programme; the next one is asked only while the gap is above
  * WIDE_GAP. With R copies: copies go to the largest share one by one, which makes
  * the largest share as small as it can be; then copies move between experts at
- * random, each time packed anew, and stay when that is not worse. With two slots a
- * GPU and few ways to spread the copies all of them are tried: for given copies
- * heaviest with lightest is optimal, so the least of those values is a bound, and
- * where a packing reaches it, it is proved.
+ * random, each time packed anew, and stay when that is not worse. Where there are few
+ * ways to spread the copies all of them are tried. With two slots a GPU heaviest with
+ * lightest is optimal for given copies, so the least of those values is a bound, and where
+ * a packing reaches it, it is proved.
  */
 #include <math.h>
 #include <string.h>
@@ -275,32 +275,38 @@ counts_allowed(const struct layer_problem *p, const int *count)
 	return true;
 }
 
-/* All spreads: the least pairing value is a bound, and mostly reached. */
+/*
+ * All spreads, each packed with an even part of the budget. Two slots a GPU: the least
+ * pairing value is a bound, and mostly reached.
+ */
 static void
-try_all_counts(struct arena *arena, const struct layer_problem *p, struct copies *copies,
-    struct pack *pack, struct load_answer *answer)
+try_all_counts(struct arena *arena, const struct layer_problem *p, struct rng *rng, double ways,
+    struct copies *copies, struct pack *pack, struct load_answer *answer)
 {
-	double *sorted = arena_array(arena, 2 * (size_t)p->gpus, sizeof(double)), least = INFINITY;
-	double low = answer->bound;
+	bool pairs = p->slots == 2 && p->vectors == 1 && !p->slow;
+	double *sorted = arena_array(arena, (size_t)pack->items, sizeof(double)), least = INFINITY;
+	double target = answer->bound * (1 + CLOSED_GAP / 2);
 
 	for (int e = 0; e < p->experts; e++)
 		copies->count[e] = 1;
-	copies->count[0] += 2 * p->gpus - p->experts;
+	copies->count[0] += pack->items - p->experts;
 	do {
 		double value;
 
 		if (!counts_allowed(p, copies->count))
 			continue;
 		copies_expand(p, copies);
-		value = pairing_value(p, copies, sorted);
+		value = pairs ? pairing_value(p, copies, sorted) : 0;
 		least = fmin(least, value);
 		if (value >= answer->value)
 			continue;
 		repack(arena, p, copies, pack);
+		pack_search(arena, pack, rng, target, (uint64_t)(SEARCH_WORK / ways));
 		if (pack_value(pack) < answer->value)
 			answer_from(pack, answer);
-	} while (next_counts(copies->count, p->experts));
-	raise_bound(answer, fmax(low, least), PROOF_COUNTS);
+	} while (wider(answer, CLOSED_GAP / 2) && next_counts(copies->count, p->experts));
+	if (pairs && wider(answer, CLOSED_GAP / 2))
+		raise_bound(answer, least, PROOF_COUNTS);
 }
 
 static void
@@ -311,6 +317,7 @@ solve_copies(struct arena *arena, const struct layer_problem *p, struct rng *rng
 	struct copies copies = copies_new(arena, p);
 	struct pack pack = pack_new(arena, p->gpus, p->slots, p->vectors, copies.weight);
 	uint64_t budget = p->options->quick ? QUICK_WORK : SEARCH_WORK;
+	double ways;
 
 	pack.owner = copies.owner;
 	pack.slow = p->slow;
@@ -324,9 +331,9 @@ solve_copies(struct arena *arena, const struct layer_problem *p, struct rng *rng
 	pack_search(arena, &pack, rng, answer->bound * (1 + CLOSED_GAP / 2), budget / 2);
 	if (pack_value(&pack) < answer->value)
 		answer_from(&pack, answer);
-	if (p->slots == 2 && p->vectors == 1 && !p->slow &&
-	    count_vectors(p->experts, 2 * p->gpus - p->experts) <= MAX_COUNT_VECTORS)
-		try_all_counts(arena, p, &copies, &pack, answer);
+	ways = count_vectors(p->experts, pack.items - p->experts);
+	if (ways <= MAX_COUNT_VECTORS && !p->options->quick && wider(answer, CLOSED_GAP / 2))
+		try_all_counts(arena, p, rng, ways, &copies, &pack, answer);
 }
 
 struct load_answer

@@ -258,11 +258,12 @@ placement_migrate(struct arena *scratch, const struct layer_problem *p, const in
 	struct copies copies = copies_new(scratch, p);
 	struct pack pack = pack_new(scratch, p->gpus, p->slots, p->vectors, copies.weight);
 	int *now = arena_array(scratch, (size_t)pack.items, sizeof(int));
-	double value = value_of(scratch, p, &copies, &pack, best);
-	double least = move_price(p, value, move_cost, from, best);
+	double least;
 
 	pack.owner = copies.owner;
 	pack.slow = p->slow;
+	least = move_price(
+	    p, value_of(scratch, p, &copies, &pack, best), move_cost, from, best);
 	memcpy(now, from, (size_t)pack.items * sizeof(int));
 	value_of(scratch, p, &copies, &pack, from);
 	do {

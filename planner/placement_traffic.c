@@ -23,7 +23,7 @@
 
 const double placement_tolerances[PLACEMENT_POINTS] = {-1, 0.005, 0.01, 0.02, 0.05};
 
-enum { NODE_ROUNDS = 50, INSIDE_WORK = 100000, JOINT_PASSES = 60 };
+enum { NODE_ROUNDS = 50, INSIDE_WORK = 100000, JOINT_PASSES = 60, JOINT_WORK = 400000 };
 #define SWEEP_EFFORT 0.25 /* of a proof, for each point of the sweep */
 
 double
@@ -141,23 +141,76 @@ joint_pass(struct joint *q)
 }
 
 static void
-joint_descend(struct arena *scratch, const struct layer_problem *p, int *expert_of_slot)
+joint_passes(struct joint *q)
+{
+	for (int pass = 0; pass < JOINT_PASSES && joint_pass(q); pass++)
+		;
+}
+
+/* Sums, tokens at home and price from the slots. */
+static void
+joint_sums(struct joint *q)
+{
+	const struct layer_problem *p = q->p;
+	int per_node = p->gpus / p->nodes * p->slots;
+
+	pack_sums(&q->pack);
+	pack_watch(&q->pack);
+	q->stay = 0;
+	for (int s = 0; s < q->pack.items; s++)
+		q->stay += p->source[s / per_node * p->experts + q->pack.at[s]];
+	q->now = joint_price(q, pack_value(&q->pack), q->stay);
+}
+
+static void
+joint_disturb(struct joint *q, struct rng *rng)
+{
+	for (int n = 1 + rng_below(rng, 3); n > 0; n--) {
+		int a = rng_below(rng, q->pack.bins), b = rng_below(rng, q->pack.bins);
+		int i = rng_below(rng, q->pack.slots), j = rng_below(rng, q->pack.slots);
+
+		if (a != b)
+			pack_exchange(&q->pack, a, i, b, j);
+	}
+	joint_sums(q);
+}
+
+/* About JOINT_WORK exchanges looked at, five passes a round. */
+static int
+joint_rounds(const struct layer_problem *p)
+{
+	int pass = p->experts * p->experts / 2;
+
+	return p->options->quick ? 0 : JOINT_WORK / 5 / pass;
+}
+
+static void
+joint_descend(struct arena *scratch, const struct layer_problem *p, struct rng *rng,
+    int *expert_of_slot)
 {
 	struct arena_mark mark = arena_mark(scratch);
 	struct joint q = {.p = p, .price = p->options->price};
-	int per_node = p->gpus / p->nodes * p->slots;
+	size_t size = (size_t)(p->gpus * p->slots) * sizeof(int);
+	double best;
 
 	q.pack = pack_new(scratch, p->gpus, p->slots, p->vectors, p->weight);
 	q.pack.slow = p->slow;
-	memcpy(q.pack.at, expert_of_slot, (size_t)q.pack.items * sizeof(int));
-	pack_sums(&q.pack);
-	pack_watch(&q.pack);
-	for (int s = 0; s < q.pack.items; s++)
-		q.stay += p->source[s / per_node * p->experts + expert_of_slot[s]];
-	q.now = joint_price(&q, pack_value(&q.pack), q.stay);
-	for (int pass = 0; pass < JOINT_PASSES && joint_pass(&q); pass++)
-		;
-	memcpy(expert_of_slot, q.pack.at, (size_t)q.pack.items * sizeof(int));
+	memcpy(q.pack.at, expert_of_slot, size);
+	joint_sums(&q);
+	joint_passes(&q);
+	best = q.now;
+	memcpy(expert_of_slot, q.pack.at, size);
+	for (int round = joint_rounds(p); round > 0; round--) {
+		joint_disturb(&q, rng);
+		joint_passes(&q);
+		if (q.now <= best) {
+			best = q.now;
+			memcpy(expert_of_slot, q.pack.at, size);
+		} else {
+			memcpy(q.pack.at, expert_of_slot, size);
+			joint_sums(&q);
+		}
+	}
 	arena_reset(scratch, mark);
 }
 
@@ -183,15 +236,15 @@ offer(struct arena *scratch, const struct layer_problem *p, const int *expert_of
 
 /* Offers a point as it is and improved. */
 static void
-offer_both(struct arena *scratch, const struct layer_problem *p, int *expert_of_slot,
-    int tolerance, double *best, struct placement_layer *layer)
+offer_both(struct arena *scratch, const struct layer_problem *p, struct rng *rng,
+    int *expert_of_slot, int tolerance, double *best, struct placement_layer *layer)
 {
 	struct placement_point *point = &layer->points[tolerance];
 
 	point->feasible = true;
 	cost_of_slots(scratch, p, expert_of_slot, &point->cost);
 	offer(scratch, p, expert_of_slot, tolerance, best, layer);
-	joint_descend(scratch, p, expert_of_slot);
+	joint_descend(scratch, p, rng, expert_of_slot);
 	offer(scratch, p, expert_of_slot, tolerance, best, layer);
 }
 
@@ -264,7 +317,7 @@ solve_traffic(struct arena *arena, const struct layer_problem *p, const struct l
 	double least = least_cap(arena, p), best = INFINITY;
 
 	memcpy(expert_of_slot, load->expert_of_slot, slots * sizeof(int));
-	offer_both(arena, p, expert_of_slot, 0, &best, layer);
+	offer_both(arena, p, rng, expert_of_slot, 0, &best, layer);
 	for (int k = 1; k < PLACEMENT_POINTS; k++) {
 		struct placement_point *point = &layer->points[k];
 		struct arena_mark mark = arena_mark(arena);
@@ -273,7 +326,7 @@ solve_traffic(struct arena *arena, const struct layer_problem *p, const struct l
 			continue;
 		if (solve_point(arena, p, least * (1 + placement_tolerances[k]), rng,
 		        expert_of_slot, point))
-			offer_both(arena, p, expert_of_slot, k, &best, layer);
+			offer_both(arena, p, rng, expert_of_slot, k, &best, layer);
 		arena_reset(arena, mark);
 	}
 	if (!p->options->quick)
