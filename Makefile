@@ -9,6 +9,7 @@ CC = gcc
 endif
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+CASES ?= 50
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Test programs that check-valgrind leaves out ("test_search prop/test_bound"), and a Criterion --filter.
 VALGRIND_SKIP ?=
@@ -148,6 +149,11 @@ test: ## Install what is missing, build, and run all tests
 	@$(SUBMAKE) all tests
 	@$(RUN) deps $(SUITES) install
 
+conformance: ## What we emit on the real frameworks, without a GPU (root, gigabytes, minutes; CASES=50)
+	@sh tests/setup.sh demo
+	@$(SUBMAKE) all
+	@MOEPLAN='$(abspath $(OBJ)/moeplan)' CASES='$(CASES)' sh tests/conformance/run.sh
+
 check-deps: ## Check who includes whom, banned functions and file names
 	@sh tests/run.sh deps
 
@@ -232,6 +238,6 @@ help: ## Show this list
 		awk -F'|' '{ printf "  make %-15s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: all tests benches fuzzers demo test check-deps check-asan run-suites check-valgrind fuzz lint \
+.PHONY: all tests benches fuzzers demo test conformance check-deps check-asan run-suites check-valgrind fuzz lint \
 	format bench fit docs install uninstall dist clean help FORCE
 .DELETE_ON_ERROR:

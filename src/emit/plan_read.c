@@ -204,7 +204,7 @@ find_body(struct reader *r, const struct doc *doc)
 		    "'%s' is no plan: its schema is not moeplan/plan/v1 or moeplan/estimate/v1",
 		    r->name);
 		diag_last_hint(r->context.diags,
-		    "make one: moeplan plan MODEL CLUSTER … --format json --output plan.json");
+		    "make one: moeplan plan MODEL CLUSTER ... --format json --output plan.json");
 		return NULL;
 	}
 	if (is_plan && (doc_is_null(best) || best->kind != DOC_MAP)) {

@@ -187,6 +187,18 @@ def check_plan_sums(document, problems):
             problems.append("the bound is above the incumbent")
 
 
+def test_emit(schemas):
+    plan = run(["estimate", *H100_16, "--pp", "2", "--ep", "8", "--global-batch", "64", "--format", "json"]).stdout
+    for target, status in (("megatron", 0), ("torchrun", 0), ("torchtitan", 1), ("nothing", 2)):
+        result = subprocess.run([MOEPLAN, "emit", "-", "--for", target, "--format", "json"], input=plan, text=True,
+                                capture_output=True, timeout=60, check=False)
+        document = json.loads(result.stdout)
+        problems = violations(make_validator(schemas["emit.output.schema.json"], schemas), document)
+        if result.returncode != status or ("files" in document) != (status == 0):
+            problems.append("exit status %d, not %d" % (result.returncode, status))
+        report("emit " + target, problems)
+
+
 def test_outputs(schemas):
     for arguments, status, answered in OUTPUTS:
         kind = arguments[0]
@@ -297,6 +309,7 @@ def main():
             report("schema: " + name, [])
         except jsonschema.SchemaError as error:
             report("schema: " + name, [error.message])
+    test_emit(load_schemas())
     test_outputs(schemas)
     test_next(schemas)
     test_inputs(schemas)
