@@ -134,6 +134,7 @@ is_deepspeed_option(const char *name)
 /* Words that only one framework would have. */
 struct styles {
 	size_t megatron, torchtitan, bridge, deepspeed;
+	bool module, config; /* torchtitan 0.3 is told both */
 };
 
 static void
@@ -151,6 +152,8 @@ count_word(const struct shell_text *word, struct styles *styles)
 	for (const char *c = word->bytes + 2; *c && *c != '=' && length + 1 < sizeof(name); c++)
 		name[length++] = *c == '-' ? '_' : *c;
 	name[length] = '\0';
+	styles->module = styles->module || strcmp(name, "module") == 0;
+	styles->config = styles->config || strcmp(name, "config") == 0;
 	if (strchr(name, '.'))
 		styles->torchtitan++;
 	else if (is_deepspeed_option(name))
@@ -168,6 +171,7 @@ count_styles(const struct shell_words *words, size_t from)
 
 	for (size_t i = from; i < words->count; i++)
 		count_word(&words->items[i], &styles);
+	styles.torchtitan += styles.module && styles.config;
 	return styles;
 }
 
@@ -374,6 +378,16 @@ take_word(struct arguments_reader *r, size_t at)
 	return 1;
 }
 
+/* Options may hide in what is not known. */
+static void
+note_unknown(struct arguments_reader *r, size_t from)
+{
+	for (; from < r->words->count; from++)
+		if (is_mark(r->words->items[from].bytes[0]))
+			import_unresolved(r->in, loc_of(r, &r->words->items[from], 0, "arguments"),
+			    shell_plain(r->in->arena, &r->words->items[from]));
+}
+
 int
 import_arguments(
     struct import *in, const struct import_text *source, const struct shell_words *words, size_t from)
@@ -381,8 +395,12 @@ import_arguments(
 	struct arguments_reader r = {in, source, words, form_of(words, from)};
 	bool overrides = in->overrides;
 
-	if (from >= words->count || r.form == CONFIG_NUMBERS)
+	if (from >= words->count)
 		return 0;
+	if (r.form == CONFIG_NUMBERS) {
+		note_unknown(&r, from);
+		return 0;
+	}
 	if (import_form(in, r.form, loc_of(&r, &words->items[from], 0, "arguments")) != 0)
 		return -1;
 	/* on top of a configuration file these replace what it says */

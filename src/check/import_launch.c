@@ -435,10 +435,28 @@ import_sbatch(struct import *in, const struct import_text *text, struct shell *s
 
 /* --- environment ---------------------------------------------------------------------------- */
 
+/* Variables that say who is who, or how libraries behave; paths and the like are no settings. */
+static bool
+matters(const char *name)
+{
+	static const char *const names[] = {"WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_SIZE",
+	    "LOCAL_WORLD_SIZE", "NODE_RANK", "CAP_FACTOR", NULL};
+	static const char *const prefixes[] = {"MASTER_", "CUDA_", "NCCL_", "NVTE_", "TORCH_",
+	    "PYTORCH_", "OMP_", "SLURM_", "OMPI_", "TUTEL_", "NVSHMEM_", "UB_", "GLOO_", "RDZV_",
+	    "DEEPEP_", "DS_", NULL};
+
+	for (int i = 0; prefixes[i]; i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return is_listed(names, name);
+}
+
 void
 import_environment(
     struct import *in, const char *name, const char *value, bool unknown, struct loc loc)
 {
+	if (!matters(name))
+		return;
 	if (unknown)
 		import_unknown_setting(in, CONFIG_NUMBERS, name, value, loc);
 	else

@@ -154,6 +154,14 @@ conclude_layout(struct import *in)
 	s->layout = text.text;
 }
 
+/* The guides' YAML has names that no release knows. */
+static bool
+is_guide(const struct config *config)
+{
+	return import_find(config, CONFIG_MEGATRON, "moe_expert_parallel_size") ||
+	       import_find(config, CONFIG_MEGATRON, "data_parallel_size");
+}
+
 void
 import_conclude_megatron(struct import *in)
 {
@@ -162,7 +170,7 @@ import_conclude_megatron(struct import *in)
 
 	conclude_vpp(config);
 	conclude_layout(in);
-	/* parallel_state.py: expert_tensor_parallel_size defaults to the tensor-parallel size */
-	if (config->form == CONFIG_MEGATRON && s->etp == 0)
+	/* parallel_state.py: the default is TP; recipes of Megatron-Bridge set it themselves */
+	if (s->etp == 0 && (config->form == CONFIG_MEGATRON || is_guide(config)))
 		s->etp = s->tp > 0 ? s->tp : 1;
 }

@@ -177,12 +177,15 @@ megatron_shape(struct shape *shape)
 		if (!has(shape->map, "top_k"))
 			add_number(shape, "top_k", 2);
 	}
-	if (!is_on(shape, "group_query_attention"))
+	if (!is_on(shape, "group_query_attention") || is_on(shape, "multi_latent_attention"))
 		drop(shape, "num_key_value_heads");
 	if (is_on(shape, "multi_latent_attention")) {
 		drop(shape, "head_dim");
-		drop(shape, "num_key_value_heads");
 		latent_defaults(shape);
+	} else if (!has(shape->map, "num_key_value_heads")) {
+		add_number(shape, "num_key_value_heads",
+		    is_on(shape, "group_query_attention") ? 1
+							  : size_of(shape, "num_attention_heads"));
 	}
 	add(shape, "tie_embeddings",
 	    import_bool(shape->in->arena, "tie_embeddings",

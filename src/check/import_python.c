@@ -116,6 +116,11 @@ skip_expression(struct python *p)
 			p->at += strcspn(p->text->bytes + p->at, "\n");
 			continue;
 		}
+		if (is_name(c)) { /* parameters of a lambda have commas of their own */
+			if (strcmp(take_name(p), "lambda") == 0)
+				p->at += strcspn(p->text->bytes + p->at, ":\n");
+			continue;
+		}
 		depth += strchr("([{", c) != NULL;
 		depth -= strchr(")]}", c) != NULL;
 		p->at++;

@@ -288,10 +288,12 @@ read_names(struct shell *shell, const struct shell_words *words)
 		const struct shell_text *word = &words->items[i];
 		struct shell_words unknown = {0};
 		struct shell_text mark = {0};
+		const char *raw;
 
 		if (word->length == 0 || !shell_is_name(word->bytes[0], true))
 			continue;
-		shell_put_mark(shell, &mark, SHELL_VALUE, "read", 4, word->origin[0]);
+		raw = arena_printf(shell->arena, "$%s", word->bytes);
+		shell_put_mark(shell, &mark, SHELL_VALUE, raw, strlen(raw), word->origin[0]);
 		shell_push(shell, &unknown, mark);
 		shell_assign(shell, word->bytes, &unknown, false, false);
 	}
