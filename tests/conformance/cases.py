@@ -207,8 +207,8 @@ def change_deepspeed(case, old, new):
     client = case["files"]["deepspeed_client.py"]
     world = case["world"]
     dp = world // (new["tp"] * new["pp"]) or 1
-    if "tensor_parallel" in config:
-        config["tensor_parallel"]["autotp_size"] = new["tp"]
+    if "tensor_parallel" in config or (case["experts"] == 0 and new["tp"] > 1 and new["pp"] == 1):
+        config["tensor_parallel"] = {"autotp_size": new["tp"]}
     if "expert_parallel" in config:
         config["expert_parallel"]["autoep_size"] = new["ep"]
     config["train_micro_batch_size_per_gpu"] = new["micro-batch"]
@@ -330,6 +330,8 @@ def draw_invalid(rng, target, version, valid, wanted):
         if other is None:
             continue
         if rules:
+            if "etp" in changed:  # where it is not given it follows from the others
+                changed["etp"] = other["strategy"]["etp"]
             case = CHANGE[target](json.loads(json.dumps(base)), {"cp": 1, **strategy}, {"cp": 1, **changed})
             case |= {"groups": {}, "micro_batches": None, "global_batch": None}
         else:

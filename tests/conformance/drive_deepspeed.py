@@ -34,6 +34,8 @@ class Mpu:
 
     def __init__(self, case):
         self.case = case
+        if case["world"] % (case["tp"] * case["pp"]) != 0:  # as runtime/pipe/topology.py has it
+            raise ValueError("Invalid Grid")
 
     def get_data_parallel_world_size(self):
         return self.case["world"] // (self.case["tp"] * self.case["pp"])
