@@ -7,8 +7,8 @@
  *  2. search_sweep.c: the best n exactly, all others proved no better by bounds;
  *  3. pipeline_solve.c: GLPK's layout for each of these;
  *  4. master.c: GLPK chooses among the candidates under all limits, and with other
- *     values of an axis forced: the reasons why not;
- *  5. when nothing fits, search_nearmiss.c: what misses by least, what would help.
+ *     values of an axis forced: the reasons of whynot.c;
+ *  5. when nothing fits, nearmiss.c: what misses by least, what would help.
  * Everything but the time limit is deterministic.
  */
 #include "planner/search.h"

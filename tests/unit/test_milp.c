@@ -158,7 +158,7 @@ Test(milp, an_abort_of_glpk_is_an_answer)
 {
 	struct arena *arena = arena_new(NULL, NULL);
 	struct milp_options small = {.memory_limit_mib = 1};
-	struct milp *milp = milp_new(arena, "big"), *other = knapsack(arena);
+	struct milp *other = knapsack(arena), *milp;
 	struct milp_result result;
 
 	for (int pass = 0; pass < 2; pass++) {
@@ -244,7 +244,8 @@ all_points(const struct drawn *d)
 	double best = INFINITY;
 
 	for (int p = 0; p < 125; p++) {
-		double x[] = {p % 5, p / 5 % 5, p / 25}, z = -100, value = 0;
+		int tens = p / 5, hundreds = p / 25;
+		double x[] = {p % 5, tens % 5, hundreds}, z = -100, value = 0;
 		bool inside = true;
 
 		for (int i = 0; i < ROWS; i++) {

@@ -389,8 +389,8 @@ Test(search, two_runs_are_the_same)
 	cr_assert_eq(a->n_best, b->n_best);
 	for (int i = 0; i < a->n_best; i++) {
 		cr_assert_eq(a->best[i].step_s, b->best[i].step_s);
-		cr_assert_eq(
-		    memcmp(&a->best[i].strategy, &b->best[i].strategy, sizeof(struct strategy)), 0);
+		cr_assert_str_eq(strategy_options_text(w.arena, &a->best[i].strategy),
+		    strategy_options_text(w.arena, &b->best[i].strategy));
 		cr_assert_eq(
 		    memcmp(&a->best[i].layout, &b->best[i].layout, sizeof(struct layout)), 0);
 	}
