@@ -215,6 +215,7 @@ flatten(struct reader *r, const char *name, const struct doc *value)
 		config_add(&r->out->config, r->arena, name, value);
 		return;
 	}
+	config_add(&r->out->config, r->arena, name, value);
 	for (const struct doc *member = value->first; member; member = member->next)
 		flatten(r, arena_printf(r->arena, "%s.%s", name, member->key), member);
 }

@@ -159,6 +159,7 @@ const struct case_field case_fields[] = {
 	OWN("model_dim", "Tutel"),
 	OWN("gate_k", "Tutel"),
 	OWN("use_2dh", "Tutel"),
+	OWN("LOCAL_SIZE", "GPUs of a node, as Tutel reads it"),
 	OWN("gate_tokens", "FairScale: tokens of the gate"),
 	OWN("dp_replicate_size", "Accelerate"),
 	OWN("dp_shard_size", "Accelerate"),

@@ -117,7 +117,7 @@ sequence_parallel_term(const struct facts *facts)
 		return value_undecided;
 	/* Megatron has a flag for it, and it is off without; our numbers mean "on with TP". */
 	return facts->complete && facts->framework == 1U << FRAMEWORK_MEGATRON
-		   ? value_undecided
+		   ? value_int(0)
 		   : value_int(facts->check->strategy->tp > 1);
 }
 

@@ -27,8 +27,7 @@ const struct rule rules_deepspeed[] = {
 		.id = "DS-001", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
 		.silent = true, .when = "json and not own(setting) and (complete or root(setting) != setting)",
 		.require = "name_state(root(setting)) == 'known' or is_block(root(setting))",
-		.message = "DeepSpeed ignores the key '{root(setting)}' and says nothing"
-			   "{name_limit(root(setting))}",
+		.message = "'{root(setting)}' is no key of DeepSpeed{name_limit(root(setting))}: it is ignored",
 		.hint = "{moe_hint(root(setting))} || did you mean '{nearest_name(root(setting))}'? || "
 			"leave it out, or say it where it is read",
 		.source = CONFIG " (keys are fetched by name, nothing looks at what is left)",
@@ -49,7 +48,7 @@ const struct rule rules_deepspeed[] = {
 		.id = "DS-003", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
 		.silent = true, .when = "not own(setting) and in(parent(setting), " LOOSE ")",
 		.require = "name_state(setting) == 'known'",
-		.message = "DeepSpeed ignores '{setting}' and says nothing",
+		.message = "'{setting}' is no key of this block{name_limit(setting)}: it is ignored",
 		.hint = "did you mean '{nearest_name(setting)}'? || leave it out",
 		.source = AUTOEP "; runtime/config.py",
 	},

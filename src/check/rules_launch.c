@@ -32,7 +32,7 @@ const struct rule rules_launch[] = {
 	{
 		.id = "LAU-004", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "launcher == 'torchrun' and launch_nodes > 0",
-		.require = "set(launch_procs)",
+		.require = "said(nproc_per_node) or given(launch_procs, 1) > 1",
 		.message = "torchrun without --nproc-per-node starts one process a node: {launch_nodes} ranks",
 		.hint = "add --nproc-per-node",
 		.source = TORCHRUN,
@@ -142,7 +142,7 @@ const struct rule rules_launch[] = {
 	},
 	{
 		.id = "LAU-023", .severity = SEVERITY_ERROR, .when = "set(env_world)",
-		.require = "env_world == world or env_world == launch_nodes",
+		.require = "env_world == world or env_world == given(launch_nodes, 0)",
 		.message = "WORLD_SIZE of the environment is {env_world}, the configuration is for {world}",
 		.hint = "set WORLD_SIZE={world}, or let the launcher set it",
 		.source = TORCHRUN,

@@ -57,11 +57,11 @@ const struct rule rules_libraries[] = {
 	},
 	{
 		.id = "ACC-001", .severity = SEVERITY_ERROR,
-		.when = "said(dp_shard_size) or said(dp_replicate_size) or said(tp_size) or said(cp_size)",
-		.require = "given(dp_replicate_size, 1) * given(dp_shard_size, 1) * given(tp_size, 1) * "
+		.when = "said(dp_shard_size) or said(dp_replicate_size) or said(cp_size)",
+		.require = "given(dp_replicate_size, 1) * given(dp_shard_size, 1) * tp * "
 			   "given(cp_size, 1) * given(sp_size, 1) == world",
 		.message = "Accelerate: the sizes make {total: given(dp_replicate_size, 1) * "
-			   "given(dp_shard_size, 1) * given(tp_size, 1) * given(cp_size, 1) * "
+			   "given(dp_shard_size, 1) * tp * given(cp_size, 1) * "
 			   "given(sp_size, 1)} processes, there are {world}",
 		.hint = "change dp_shard_size; there is no expert-parallel dimension",
 		.source = "huggingface/accelerate 16cb6eb80dd9 src/accelerate/parallelism_config.py",
@@ -75,7 +75,7 @@ const struct rule rules_libraries[] = {
 	},
 	{
 		.id = "ACC-003", .severity = SEVERITY_ERROR,
-		.when = "given(tp_size, 1) > 1 or given(cp_size, 1) > 1",
+		.when = "tp > 1 or given(cp_size, 1) > 1",
 		.require = "given(dp_replicate_size, 1) == 1 or given(dp_shard_size, 1) > 1",
 		.message = "Accelerate: TP or CP does not go with plain replicas "
 			   "(dp_replicate_size {dp_replicate_size})",

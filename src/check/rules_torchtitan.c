@@ -192,7 +192,7 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-025", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.when = "titan and not own(setting) and (in(root(setting), " LISTED ") or "
 			"(not since('0.3') and parent(setting) != '')) and "
-			"setting != 'parallelism.expert_parallel_comm_backend'",
+			"setting != 'parallelism.expert_parallel_comm_backend' and not is_block(setting)",
 		.require = "name_state(setting) == 'known'",
 		.message = "'{setting}' is no setting of torchtitan {version}{name_limit(setting)}",
 		.hint = "did you mean '{nearest_name(setting)}'? || leave it out",

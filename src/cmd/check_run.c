@@ -24,6 +24,90 @@ launched(const struct launch *launch)
 	return slots > 0 ? slots : launch->world_size;
 }
 
+/* Values that a framework takes and that no strategy of ours can say. */
+static const char *const beyond[][2] = {
+    {"activation_checkpoint.mode", "memory_budget"},
+    {"moe_flex_dispatcher_backend", "ncclep"},
+    {"recompute_modules", "gdn_norm_out"},
+    {"optimizer", "sgd"},
+    {"optimizer", "muon"},
+    {"optimizer", "dist_muon"},
+    {"parallelism.pipeline_parallel_schedule", "GPipe"},
+    {"parallelism.pipeline_parallel_schedule", "LoopedBFS"},
+};
+
+static bool
+is_beyond(const struct setting *setting)
+{
+	struct doc single = *setting->value;
+	const struct doc *item = setting->value->kind == DOC_LIST ? setting->value->first : &single;
+
+	single.next = NULL;
+	for (; item; item = item->next)
+		for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++)
+			if (item->text && strcmp(beyond[i][0], setting->name) == 0 &&
+			    strcmp(beyond[i][1], item->text) == 0)
+				return true;
+	return false;
+}
+
+static bool
+same_place(const struct loc *a, const struct loc *b)
+{
+	return a->file && b->file && strcmp(a->file, b->file) == 0 && a->line == b->line &&
+	       a->column == b->column;
+}
+
+/* What reading refused and the framework takes is no mistake, only not modelled. */
+static void
+soften(struct check_report *report)
+{
+	for (struct diag *diag = report->findings->first; diag; diag = diag->next)
+		for (const struct setting *s = report->config->settings; s; s = s->next)
+			if (diag->severity == SEVERITY_ERROR && !diag->rule &&
+			    same_place(&diag->loc, &s->value->loc) && is_beyond(s)) {
+				diag->severity = SEVERITY_NOTE;
+				diag->hint = "the framework takes it; what depends on it is not judged";
+				report->findings->errors--;
+				report->findings->notes++;
+			}
+}
+
+/* A rule says better what is wrong with a value than that it could not be read. */
+static void
+drop_doubles(struct diags *findings)
+{
+	for (struct diag **link = &findings->first; *link;) {
+		struct diag *diag = *link, *better = diag->next;
+
+		while (better && !(better->rule && better->severity == SEVERITY_ERROR &&
+				     same_place(&better->loc, &diag->loc)))
+			better = better->next;
+		if (diag->rule || diag->severity != SEVERITY_ERROR || !better) {
+			link = &diag->next;
+			continue;
+		}
+		*link = diag->next;
+		findings->errors--;
+	}
+}
+
+/* torchtitan's multi-stage schedules have two stages a rank unless layers a stage are given. */
+static void
+derive_titan_stages(const struct check_report *report, struct strategy *s)
+{
+	const struct setting *each =
+	    setting_find(report->config, "parallelism.pipeline_parallel_layers_per_stage");
+	int64_t layers = each && each->value->is_integer ? each->value->integer : 0;
+
+	if (s->framework != FRAMEWORK_TORCHTITAN || s->vpp > 0 || s->pp <= 1 ||
+	    s->schedule < SCHEDULE_INTERLEAVED)
+		return;
+	s->vpp = 2;
+	if (layers > 0 && report->model)
+		s->vpp = (report->model->layers + 2 + layers - 1) / layers / s->pp;
+}
+
 static void
 derive(struct check_report *report)
 {
@@ -34,6 +118,7 @@ derive(struct check_report *report)
 
 	config_defaults(config);
 	*s = config->strategy;
+	derive_titan_stages(report, s);
 	world = launched(&config->launch);
 	if (report->product_dp > 0) {
 		/* Its DP counts copies of an expert shard, and tensor ranks split experts too. */
@@ -153,10 +238,12 @@ check_run(struct request *request, struct check_report *report)
 		if (report->product_dp == 0)
 			report->product_dp = 1;
 	}
+	soften(report);
 	derive(report);
 	check_estimate(request, report);
 	context = context_of(report);
 	report->decided = rules_run(&context, request->arena, report->findings, &report->undecided);
+	drop_doubles(report->findings);
 	quantities_note(&context, request->arena, report->findings);
 	note_unresolved(report);
 	if (report->strategy.world > 0)

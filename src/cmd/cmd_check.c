@@ -115,8 +115,9 @@ read_case(struct request *request)
 	return first;
 }
 
+/* A value that is refused is a finding like others; a file that says nothing cannot be checked. */
 static int
-import_files(struct request *request, struct config *config)
+import_files(struct request *request, struct config *config, struct diags *findings)
 {
 	int result = 0;
 
@@ -125,11 +126,14 @@ import_files(struct request *request, struct config *config)
 		size_t length;
 
 		text = read_input(request, request->arguments.positional[i], &name, &length);
-		result |= text ? config_import(config, request->arena, request->diags, name, text,
-				     length)
-			       : -1;
+		if (!text)
+			return -1;
+		result |= config_import(config, request->arena, findings, name, text, length);
 	}
-	return result;
+	if (result == 0 || config->settings)
+		return 0;
+	request->diags = findings;
+	return -1;
 }
 
 static struct check_report *
@@ -139,9 +143,11 @@ read_files(struct request *request)
 	struct check_report *report;
 
 	config_init(config);
-	if (import_files(request, config) != 0 || override(request, config) != 0)
-		return NULL;
 	report = new_report(request, config, false, NULL);
+	if (import_files(request, config, report->findings) != 0 || override(request, config) != 0)
+		return NULL;
+	report->model = request->model ? request->model : config->model;
+	report->other = config->form == CONFIG_TUTEL;
 	report->framework = framework_names[config->strategy.framework];
 	return report;
 }

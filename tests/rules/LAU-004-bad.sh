@@ -1,0 +1,1 @@
+torchrun --nnodes 4 train.py

@@ -1,0 +1,1 @@
+deepspeed --hostfile hosts --include a:0,1 train.py

@@ -1,0 +1,1 @@
+torchrun --nnodes 2 --nproc-per-node 16 train.py
