@@ -24,7 +24,7 @@
 const double placement_tolerances[PLACEMENT_POINTS] = {-1, 0.005, 0.01, 0.02, 0.05};
 
 enum { NODE_ROUNDS = 50, INSIDE_WORK = 100000, JOINT_PASSES = 60, JOINT_WORK = 400000 };
-#define SWEEP_EFFORT 0.25 /* of a proof, for each point of the sweep */
+#define PROOF_EFFORT 0.25 /* half a second at most, for each point and for the answer */
 
 double
 price_of(const struct placement_price *price, const struct placement_cost *cost)
@@ -267,7 +267,7 @@ solve_point(struct arena *scratch, const struct layer_problem *p, double cap, st
 	nodes_search(scratch, &np, rng, p->options->quick ? 5 : NODE_ROUNDS, node_of);
 	if (!p->options->quick) {
 		double bound = nodes_prove(
-		    scratch, &np, &lp, SWEEP_EFFORT, node_of, &point->share_proven);
+		    scratch, &np, &lp, PROOF_EFFORT, node_of, &point->share_proven);
 
 		point->share_low = fmax(0, 1 - bound / p->sum);
 	}
@@ -370,7 +370,7 @@ prove_traffic(struct arena *arena, const struct layer_problem *p, struct placeme
 		node_of[layer->expert_of_slot[s]] = s / per_node;
 	gain = nodes_gain(&np, node_of);
 	lp = nodes_relax(arena, &np);
-	bound = nodes_prove(arena, &np, &lp, 1, node_of, &proven);
+	bound = nodes_prove(arena, &np, &lp, PROOF_EFFORT, node_of, &proven);
 	layer->objective_low = fmax(0, 1 - bound / p->sum);
 	layer->objective_proven = proven && nodes_gain(&np, node_of) <= gain * (1 + 1e-9);
 	arena_reset(arena, mark);

@@ -66,8 +66,10 @@ is_expert(const char *cell, int64_t *number)
 bool
 csv_begins(const char *line)
 {
-	size_t length = strcspn(line, ", \t");
+	size_t length = strcspn(line, ",");
 
+	while (length > 0 && isspace((unsigned char)line[length - 1]))
+		length--;
 	for (int c = 0; c < COLUMNS; c++)
 		if (strlen(column_names[c]) == length &&
 		    strncmp(line, column_names[c], length) == 0)
