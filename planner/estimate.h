@@ -76,6 +76,9 @@ struct estimate {
 	double step_s, step_low_s, step_high_s;
 	double exposed_s[TIME_PARTS]; /* sum = step_s */
 	double hidden_s[TIME_PARTS];  /* behind computation */
+	/* Averaged over the stages, to compare strategies whose slowest stages differ; what a
+	 * stage waits for others is bubble. Sum = step_s. Only by evaluate_exact(). */
+	double mean_s[TIME_PARTS];
 	double traffic_bytes[CLUSTER_MAX_LEVELS]; /* leaving a GPU over this level, a step, slowest stage */
 	double tokens_per_s_per_gpu;
 	double model_tflops_per_gpu;  /* 3 x forward, causal half, recompute not counted */

@@ -313,6 +313,30 @@ schedule_inputs(const struct evaluator *e, const struct strategy *s, const struc
 	    .handoff_s = layout->pp > 1 ? c->handoff_s : 0, .blocking = layout->vpp == 1};
 }
 
+/* Parts of an average stage: busy ones of all stages over their number, the rest of the step is bubble. */
+static void
+mean_parts(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    const struct layout *layout, const struct schedule_times *times, struct estimate *estimate)
+{
+	double m = (double)s->micro_batches, pp = layout->pp, busy = 0;
+	struct layer_time pass = {0};
+
+	for (int chunk = 0; chunk < layout->pp * layout->vpp; chunk++)
+		chunk_time(e, s, c, layout, chunk, &pass);
+	for (int i = 0; i < TIME_PARTS; i++)
+		estimate->mean_s[i] = m * (pass.forward[i] + pass.backward[i]) / pp;
+	for (int i = 0; i < layout->pp; i++)
+		busy += m * schedule_stage_s(times, i) / pp;
+	estimate->mean_s[TIME_PIPELINE] +=
+	    fmax(0, busy - m * (pass.forward_s + pass.backward_s) / pp);
+	estimate->mean_s[TIME_DATA_PARALLEL] = estimate->exposed_s[TIME_DATA_PARALLEL];
+	estimate->mean_s[TIME_OPTIMIZER] = estimate->exposed_s[TIME_OPTIMIZER];
+	estimate->mean_s[TIME_STEP] = estimate->exposed_s[TIME_STEP];
+	busy += estimate->mean_s[TIME_DATA_PARALLEL] + estimate->mean_s[TIME_OPTIMIZER] +
+	    estimate->mean_s[TIME_STEP];
+	estimate->mean_s[TIME_BUBBLE] = fmax(0, estimate->step_s - busy);
+}
+
 /* The stage that the others wait for, and its seconds for one micro-batch. */
 static int
 slowest_stage(const struct schedule_times *times, double *slowest_s)
@@ -366,4 +390,6 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 	    longest_s - slowest.traffic.exposed_s - slowest.optimizer_s;
 	estimate->slowest_stage = stage;
 	estimate->step_s = schedule_s + longest_s + rate_table[RATE_STEP_S].value;
+	if (scratch)
+		mean_parts(e, s, c, layout, &times, estimate);
 }

@@ -121,7 +121,7 @@ add_grown_parts(struct str *text, const struct estimate *winner, const struct es
 		double whole = other->step_s - winner->step_s, grown = 0;
 
 		for (int p = 0; p < TIME_PARTS; p++) {
-			double by = other->exposed_s[p] - winner->exposed_s[p];
+			double by = other->mean_s[p] - winner->mean_s[p];
 
 			if (!named[p] && by > grown) {
 				most = p;
@@ -132,7 +132,7 @@ add_grown_parts(struct str *text, const struct estimate *winner, const struct es
 			return;
 		named[most] = true;
 		str_addf(text, "%s%s %s", n == 0 ? ": " : ", ", time_part_labels[most],
-		    change_text(text->arena, winner->exposed_s[most], other->exposed_s[most]));
+		    change_text(text->arena, winner->mean_s[most], other->mean_s[most]));
 	}
 }
 

@@ -111,7 +111,7 @@ Test(bound, exposed_parts_sum_to_the_step)
 	for (int round = 0; round < 2000; round++) {
 		struct estimate estimate;
 		struct strategy s;
-		double sum = 0;
+		double sum = 0, mean = 0;
 
 		if (!any_strategy(&f, &s))
 			continue;
@@ -120,7 +120,10 @@ Test(bound, exposed_parts_sum_to_the_step)
 			cr_assert_geq(estimate.exposed_s[i], -1e-9, "%s", time_part_names[i]);
 			cr_assert_geq(estimate.hidden_s[i], 0);
 			sum += estimate.exposed_s[i];
+			cr_assert_geq(estimate.mean_s[i], 0);
+			mean += estimate.mean_s[i];
 		}
+		cr_assert_float_eq(mean, estimate.step_s, 1e-9 * sum);
 		cr_assert_float_eq(sum, estimate.step_s, 1e-9 * sum);
 		checked++;
 	}
