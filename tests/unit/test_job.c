@@ -217,7 +217,6 @@ Test(job, options_that_are_refused)
 	    {"--load-skew", "zipf=nan", "allowed is 0 to 10"},
 	    {"--load-skew", "heavy=2", "balanced, max=X"},
 	    {"--load-skew", "cv=1,max=2", "balanced, max=1.7"},
-	    {"--load-skew", "loads.csv", "load traces such as 'loads.csv' are not read"},
 	    {"--top", "0", "top"},
 	    {"--top", "101", "top"},
 	    {"--objective", "money", "objective"},
