@@ -88,6 +88,7 @@ json_search(struct jsonw *w, const struct request *request, const struct search_
 	json_rejected(w, account);
 	jsonw_int(w, "does_not_fit", account->does_not_fit);
 	jsonw_int(w, "over_limit", account->over_limit);
+	jsonw_int(w, "not_looked_at", account->open);
 	jsonw_int(w, "pruned_by_bound", account->pruned);
 	jsonw_int(w, "evaluated", account->evaluated);
 	jsonw_int(w, "exact", account->exact);

@@ -83,6 +83,7 @@ wrap_counts(struct request *request, size_t *column, const struct search_account
 	    {a->pruned, "proved no better by their bound"},
 	    {a->evaluated, "evaluated"},
 	    {a->exact, "solved exactly"},
+	    {a->open, "not looked at in time"},
 	};
 	const char *piece = NULL;
 	size_t i;

@@ -175,7 +175,8 @@ def check_plan_sums(document, problems):
     for estimate in estimates:
         check_estimate_sums(estimate, problems)
     placed = sum(search["rejected"].values()) + sum(
-        search[key] for key in ("does_not_fit", "over_limit", "pruned_by_bound", "evaluated", "exact"))
+        search[key] for key in ("does_not_fit", "over_limit", "not_looked_at", "pruned_by_bound", "evaluated",
+                                 "exact"))
     if placed != search["candidates"]:
         problems.append("%d candidates, %d accounted for" % (search["candidates"], placed))
     if (document["best"] is None) != ("near_miss" in document or search["candidates"] == 0):

@@ -142,6 +142,9 @@ Test(job, load_skew)
 	cr_assert_eq(option("--load-skew", "balanced").skew.kind, SKEW_BALANCED);
 	cr_assert_eq(file("load_skew: {cv: 0.3}").skew.kind, SKEW_CV);
 	cr_assert_eq(file("load_skew: max=2").skew.kind, SKEW_MAX);
+	skew = option("--load-skew", "loads.csv").skew;
+	cr_assert_eq(skew.kind, SKEW_TRACE);
+	cr_assert_str_eq(skew.path, "loads.csv");
 }
 
 Test(job, a_file)
