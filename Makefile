@@ -99,7 +99,7 @@ remember = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ |
 $(OBJ)/flags: FORCE
 	$(call remember,$(CC) $(CFLAGS_ALL))
 $(OBJ)/sources: FORCE
-	$(call remember,$(LIB_OBJ) $(TEST_HELP))
+	$(call remember,$(LIB_OBJ) $(TEST_HELP) $(PROBE_SRC))
 build/gen/models: FORCE
 	$(call remember,$(MODELS))
 
@@ -198,6 +198,76 @@ fit: ## Refit the efficiencies to the published runs by cross-validation (minute
 docs: all ## Put real output into the examples of README.md and the man pages
 	@OBJ='$(OBJ)' MOEPLAN='$(abspath $(OBJ)/moeplan)' sh tests/docs/run.sh --update
 
+# --- the probe: a second program, without GLPK, and its backends -----------------------------------
+
+# A backend is built where the machine has what it needs: MPI and CBLAS, the CUDA toolkit and NCCL.
+MPICC ?= mpicc
+CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell command -v nvcc 2>/dev/null))
+CUDA_ARCH ?= 80 90 100
+PROBE_SO = probe/backend_cpu.c probe/backend_cuda.c probe/host_kernels.c
+PROBE_SRC = $(filter-out $(PROBE_SO) probe/probe_main.c,$(wildcard probe/*.c))
+PROBE_TEST_SRC = $(wildcard tests/probe/*.c)
+PROBE_LIBS = -lyaml -lcjson -lm -lpthread -ldl
+cflags_of_mpi = $(shell $(MPICC) --showme:compile 2>/dev/null || $(MPICC) -compile_info 2>/dev/null | cut -d' ' -f2-)
+libs_of_mpi = $(shell $(MPICC) --showme:link 2>/dev/null || $(MPICC) -link_info 2>/dev/null | cut -d' ' -f2-)
+gencode = -gencode arch=compute_$(1),code=sm_$(1)
+
+$(OBJ)/libprobe.a: $(call objects,$(PROBE_SRC)) $(OBJ)/sources
+	@rm -f $@
+	$(call say,AR)$(AR) rcs $@ $(call objects,$(PROBE_SRC))
+
+$(OBJ)/moeplan-probe: $(OBJ)/probe/probe_main.o $(OBJ)/libprobe.a $(OBJ)/libmoeplan.a
+	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
+
+$(OBJ)/pic/%.o: %.c $(OBJ)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(CFLAGS_ALL) -fPIC $(cflags_of_mpi) -MMD -MP -c -o $@ $<
+
+$(OBJ)/pic/probe/backend_cuda.o: probe/backend_cuda.c $(OBJ)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(CFLAGS_ALL) -fPIC -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<
+
+$(OBJ)/pic/probe/cuda_kernels.o: probe/cuda_kernels.cu probe/cuda_kernels.h
+	@mkdir -p $(@D)
+	$(call say,NVCC)$(CUDA_HOME)/bin/nvcc -O2 -std=c++17 -I. -Werror all-warnings \
+		-Xcompiler -fPIC,-Wall,-Wextra,-Werror $(foreach arch,$(CUDA_ARCH),$(call gencode,$(arch))) \
+		-gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) -c -o $@ $<
+
+$(OBJ)/moeplan-probe-cpu.so: $(OBJ)/pic/probe/backend_cpu.o $(OBJ)/pic/probe/host_kernels.o
+	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared -o $@ $^ $(libs_of_mpi) -lopenblas -lm
+
+$(OBJ)/moeplan-probe-cuda.so: $(OBJ)/pic/probe/backend_cuda.o $(OBJ)/pic/probe/cuda_kernels.o
+	$(call say,LD)$(CC) $(CFLAGS) -shared -Wl,--no-undefined -o $@ $^ -L$(CUDA_HOME)/lib64 -lnccl -lcublas \
+		-lcudart -lstdc++ -lm
+
+$(OBJ)/tests/probe/faults: $(call objects,$(PROBE_TEST_SRC) probe/host_kernels.c) $(OBJ)/libprobe.a $(OBJ)/libmoeplan.a
+	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
+
+# What this machine can build.
+probe_backends = $(if $(shell command -v $(MPICC) 2>/dev/null),$(OBJ)/moeplan-probe-cpu.so) \
+	$(if $(wildcard $(CUDA_HOME)/include/nccl.h),$(OBJ)/moeplan-probe-cuda.so)
+
+probe-programs: $(OBJ)/moeplan-probe $(OBJ)/tests/probe/faults $$(probe_backends)
+
+probe: ## Build ./moeplan-probe and the backends that this machine can build (CUDA_HOME=, MPICC=)
+	@$(SUBMAKE) probe-programs
+	@for file in $(OBJ)/moeplan-probe $(OBJ)/moeplan-probe-*.so; do \
+		test ! -e $$file || cmp -s $$file $${file##*/} || cp $$file $${file##*/}; done
+	@test -e $(OBJ)/moeplan-probe-cpu.so || echo '  no cpu backend: $(MPICC) is not there'
+	@test -e $(OBJ)/moeplan-probe-cuda.so || echo '  no cuda backend: CUDA_HOME has no include/nccl.h'
+
+check-probe: ## Build the probe and test it: faults, layouts over MPI, the cuda backend without a GPU
+	@sh tests/setup.sh demo probe
+	@$(SUBMAKE) all probe-programs
+	@$(RUN) probe
+
+install-probe: probe ## Install moeplan-probe and its backends
+	install -d $(BINDIR) $(DESTDIR)$(PREFIX)/lib/moeplan
+	install -m 755 moeplan-probe $(BINDIR)/moeplan-probe
+	install -m 755 moeplan-probe-*.so $(DESTDIR)$(PREFIX)/lib/moeplan/
+
+-include $(patsubst %.c,$(OBJ)/%.d,$(wildcard probe/*.c) $(PROBE_TEST_SRC)) $(PROBE_SO:%.c=$(OBJ)/pic/%.d)
+
 # --- install --------------------------------------------------------------------------------------
 
 BINDIR = $(DESTDIR)$(PREFIX)/bin
@@ -231,7 +301,7 @@ dist: ## Write moeplan-VERSION.tar.gz from the last commit
 	git archive --format=tar --prefix=moeplan-$(VERSION)/ HEAD | gzip -n -9 >moeplan-$(VERSION).tar.gz
 
 clean: ## Remove everything that was built
-	rm -rf build moeplan moeplan-$(VERSION).tar.gz
+	rm -rf build moeplan moeplan-probe moeplan-probe-*.so moeplan-$(VERSION).tar.gz
 
 help: ## Show this list
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | \
@@ -239,5 +309,5 @@ help: ## Show this list
 
 FORCE:
 .PHONY: all tests benches fuzzers demo test conformance check-deps check-asan run-suites check-valgrind fuzz lint \
-	format bench fit docs install uninstall dist clean help FORCE
+	format bench fit docs probe probe-programs check-probe install-probe install uninstall dist clean help FORCE
 .DELETE_ON_ERROR:

@@ -123,27 +123,22 @@ classify(struct control *c, int *which, char (*texts)[STATE_TEXT], int most)
 
 enum { MAX_STATES = 8 };
 
-/* When most ranks wait in one operation, who is not with them? */
+/* Who keeps the others waiting without being in an operation itself? */
 static size_t
-missing_there(const struct control *c, const int *which, int n, char *text, size_t size)
+missing_there(const struct control *c, char *text, size_t size)
 {
-	char list[256];
-	size_t used;
-	int state, i, in, others;
+	size_t used = 0;
+	int i;
 
-	for (state = 0; state < n; state++) {
-		for (i = 0, in = 0, others = 0; i < c->world; i++) {
-			in += which[i] == state;
-			others += which[i] != state && !c->peers[i].gone;
-		}
-		if (others == 0 || 2 * in <= c->world)
+	for (i = 0; i < c->world && used + 64 < size; i++) {
+		const struct state *state = i == 0 ? &c->own : &c->peers[i].state;
+
+		if (state->operation[0] || (i > 0 && c->peers[i].gone))
 			continue;
-		for (i = 0, used = 0; i < c->world && used + 16 < sizeof(list); i++)
-			if (which[i] != state && !c->peers[i].gone)
-				used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", used ? ", " : "", i);
-		return (size_t)snprintf(text, size, "\n  not with the others: rank %s", list);
+		used += (size_t)snprintf(text + used, size - used, "%s%d",
+		    used ? ", " : "\n  missing in every operation: rank ", i);
 	}
-	return 0;
+	return used;
 }
 
 /* "…; ranks 0-2: dispatch: all_to_all on ep (operation 17); rank 3: …" */
@@ -158,7 +153,7 @@ describe(struct control *c, const char *why, char text[CONTROL_TEXT])
 	if (!which)
 		return;
 	n = classify(c, which, states, MAX_STATES);
-	used += missing_there(c, which, n, text + used, CONTROL_TEXT - used);
+	used += missing_there(c, text + used, CONTROL_TEXT - used);
 	for (i = 0; i < n && used + 1 < CONTROL_TEXT; i++) {
 		rank_list(which, c->world, i, list, sizeof(list));
 		used += (size_t)snprintf(text + used, CONTROL_TEXT - used, "\n  %s %s: %s",

@@ -74,6 +74,13 @@ place(const struct session *s, const struct shape *shape, struct weight *w)
 	}
 }
 
+/* To 16 bytes of bf16: products and kernels load that much at once. */
+static int64_t
+aligned(int64_t elements)
+{
+	return (elements + 7) / 8 * 8;
+}
+
 static void
 add_rows(const struct session *s, const struct shape *shape, struct weights *weights, int64_t layer,
     const struct tensor *rows, size_t n)
@@ -88,7 +95,7 @@ add_rows(const struct session *s, const struct shape *shape, struct weights *wei
 		place(s, shape, w);
 		bucket = &weights->buckets[w->bucket];
 		w->offset = bucket->elements;
-		bucket->elements += w->count * w->rows * w->cols;
+		bucket->elements += aligned(w->count * w->rows * w->cols);
 	}
 }
 

@@ -19,6 +19,7 @@ rules() {
 		room emit src/emit/
 		room check src/check/
 		room cmd src/cmd/
+		room probe probe/
 		may base ^base/
 		may model ^(base|model)/
 		may planner ^(planner|model)/
@@ -26,9 +27,16 @@ rules() {
 		may emit ^(base|model|emit)/
 		may check ^(base|model|planner|emit|check)/
 		may cmd ^(base|model|planner|emit|check|cmd)/
+		may probe ^(base|model|probe)/
+		may probe ^planner/(tensors|schedule)[.]h$
 		third base yaml.h
 		third base cjson/cJSON.h
 		third planner glpk.h
+		third probe mpi.h
+		third probe cblas.h
+		third probe nccl.h
+		third probe cublas_v2.h
+		third probe cuda_runtime.h
 		never planner ^stdio[.]h$
 		call all strcpy strcat sprintf vsprintf strtok atoi atol atoll atof alloca gets system popen
 		call base printf puts putchar exit _exit
@@ -40,13 +48,13 @@ rules() {
 }
 
 # C11 and POSIX headers, and what compilers bring, may be included anywhere.
-libc="assert complex ctype dirent errno fcntl fenv float inttypes limits locale math pthread setjmp
-signal stdalign stdarg stdbool stddef stdint stdio stdlib stdnoreturn string strings sys/resource
+libc="arpa/inet assert complex ctype dirent dlfcn errno fcntl fenv float inttypes limits locale math netdb netinet/in netinet/tcp poll pthread setjmp
+signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings sys/resource sys/socket
 sys/stat sys/time sys/types sys/wait sanitizer/asan_interface tgmath time unistd wchar wctype"
 
 check() { # FOLDER
 	cd "$1"
-	find src planner -name '*.[ch]' 2>/dev/null | sort >"$list"
+	find src planner probe -name '*.[ch]' 2>/dev/null | sort >"$list"
 	duplicates >"$found"
 	rules >"$table"
 	# shellcheck disable=SC2046 # one word a file
@@ -62,7 +70,7 @@ check() { # FOLDER
 
 # A name that occurs twice makes messages and object folders ambiguous.
 duplicates() {
-	find src planner tests -name '*.[ch]' 2>/dev/null | sort | awk -F/ '
+	find src planner probe tests -name '*.[ch]' 2>/dev/null | sort | awk -F/ '
 		$NF in first { print $0 ":1: named like " first[$NF] }
 		!($NF in first) { first[$NF] = $0 }'
 }
@@ -175,13 +183,15 @@ END {
 tree() { # a small tree that keeps all rules
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch/tree/src/base" "$scratch/tree/src/model" "$scratch/tree/src/cmd" "$scratch/tree/src/other" \
-		"$scratch/tree/src/emit" "$scratch/tree/src/check" "$scratch/tree/planner" "$scratch/tree/tests/unit"
+		"$scratch/tree/src/emit" "$scratch/tree/src/check" "$scratch/tree/planner" "$scratch/tree/probe" "$scratch/tree/tests/unit"
 	cd "$scratch/tree"
 	echo '#include <yaml.h>' >src/base/yaml.c
 	echo '#include <cjson/cJSON.h>' >src/base/json.c
 	echo '#include "base/arena.h"' >src/model/model.c
 	echo '/* system("x") */ int x = snprintf(b, 1, "gets(");' >>src/model/model.c
 	echo '#include <glpk.h>' >planner/milp.c
+	printf '#include <%s>\n' mpi.h cblas.h >probe/cpu.c
+	printf '#include <%s>\n' nccl.h cublas_v2.h cuda_runtime.h >probe/cuda.c
 	echo '#include "planner/search.h"' >src/cmd/main.c
 }
 
@@ -207,6 +217,7 @@ self_test() {
 		cat "$out"
 		bad=1
 	fi
+	expect probe/run.c '#include "planner/search.h"' 'may not be included from probe'
 	expect src/base/str.c '#include "model/model.h"' 'may not be included from base'
 	expect src/model/job.c '#include "planner/search.h"' 'may not be included from model'
 	expect src/model/job.c '#include "job.h"' 'may not be included from model'

@@ -23,6 +23,9 @@ table() {
 		test|python3-jsonschema|python jsonschema
 		test|pkgconf|program pkg-config
 		test|mandoc|program mandoc
+		probe|libopenmpi-dev|program mpicc
+		probe|openmpi-bin|program mpirun
+		probe|libopenblas-dev|header cblas.h openblas
 		asan|sanitizer|sanitizer address
 		valgrind|valgrind|program valgrind
 		clang|clang|program clang

@@ -404,7 +404,7 @@ bench_overlap(struct bench *b, const struct dims *d)
 	struct collective c;
 	int i;
 
-	if (b->s->groups[GROUP_EP].size == 1 || rows_each < 1 ||
+	if (!b->s->backend.ops->times_count || b->s->groups[GROUP_EP].size == 1 || rows_each < 1 ||
 	    !fill_products(b, &p, d->local_experts, rows_each, fc1_width(d, d->expert), d->h))
 		return 0;
 	c = collective_of(b, 3, elements);

@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Does the probe find what is right and what is wrong? Faults with ranks that it forks itself, every
+# class of layout over MPI, refusals, and the cuda backend where there is no GPU.
+#
+# usage: OBJ=FOLDER MOEPLAN=PROGRAM sh tests/probe/run.sh      prints "N passed, N failed" last
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+: "${OBJ:=$PWD/build/release}" "${MOEPLAN:=$OBJ/moeplan}"
+PROBE=$OBJ/moeplan-probe
+[ -x "$PROBE" ] || { echo "there is no $PROBE: make check-probe builds it"; exit 2; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0
+failed=0
+MPIRUN="mpirun --oversubscribe"
+[ "$(id -u)" != 0 ] || MPIRUN="$MPIRUN --allow-run-as-root"
+# What MPI itself keeps until the end is no leak of ours; containers often forbid its shortcut.
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+ASAN_OPTIONS=${ASAN_OPTIONS:-}${ASAN_OPTIONS:+:}detect_leaks=0
+export ASAN_OPTIONS
+
+verdict() { # NAME TRUE|FALSE
+	if [ "$2" = 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAIL $1"
+		tail -n 25 "$scratch/log"
+	fi
+}
+
+plan() { # FILE MODEL RANKS PINS OPTION...
+	file=$1 model=$2 ranks=$3 pins=$4
+	shift 4
+	"$MOEPLAN" plan "$model" "node:1 gpu:$ranks H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s" \
+		--seq-len 64 --global-batch 16 --pin "$pins" --quiet --format json \
+		--output "$scratch/$file.json" "$@" >"$scratch/log" 2>&1
+}
+
+probe() { # RANKS PLAN OPTION...
+	n=$1 file=$2
+	shift 2
+	# shellcheck disable=SC2086 # a command and its options
+	timeout 300 $MPIRUN -n "$n" "$PROBE" "$file" --backend cpu --steps 1 --timeout 100 "$@" \
+		>"$scratch/log" 2>&1
+}
+
+# A layout is right when the probe says so with status 0, and its report follows the schema.
+layout() { # NAME MODEL RANKS PINS [PROBE OPTIONS [PLAN OPTIONS]]
+	# shellcheck disable=SC2086 # lists of options
+	plan "$1" "$2" "$3" "$4,micro_batch=1" ${6:-} &&
+		probe "$3" "$scratch/$1.json" --format json --output "$scratch/report.json" ${5:-} &&
+		python3 tests/probe/report.py "$scratch/report.json" "$1" >"$scratch/log" 2>&1
+	verdict "layout $1" $?
+}
+
+expect() { # NAME STATUS TEXT COMMAND...
+	name=$1 status=$2 text=$3
+	shift 3
+	timeout 120 "$@" >"$scratch/log" 2>&1
+	got=$?
+	[ "$got" = "$status" ] && grep -qF "$text" "$scratch/log"
+	verdict "$name (status $got, wanted $status: $text)" $?
+}
+
+tiny=tests/probe/tiny.yaml
+
+# --- faults ---------------------------------------------------------------------------------------
+
+plan faults $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,micro_batch=1
+verdict "a plan for the faults" $?
+"$OBJ/tests/probe/faults" "$scratch/faults.json" >"$scratch/log" 2>&1
+verdict faults $?
+ok=$(sed -n 's/^\([0-9]*\) passed, .*/\1/p' "$scratch/log")
+passed=$((passed + ${ok:-1} - 1))
+
+# --- refusals -------------------------------------------------------------------------------------
+
+plan eight $tiny 8 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1,micro_batch=1
+expect "no plan" 2 "no plan is given" "$PROBE"
+expect "not a plan" 2 "is no plan" "$PROBE" examples/models/mixtral-8x7b.json
+expect "a world of another size" 1 "the plan takes TP 2 x CP 1 x PP 2 x DP 2 = 8" \
+	env RANK=0 WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_WORLD_SIZE=4 "$PROBE" "$scratch/eight.json" --backend cpu
+expect "a lost rank" 2 "promised ranks" env OMPI_COMM_WORLD_SIZE=8 "$PROBE" "$scratch/eight.json"
+expect "an sbatch shell" 2 "start it with srun" env SLURM_NTASKS=8 "$PROBE" "$scratch/eight.json"
+expect "half a launcher" 2 "'RANK' is set, but 'WORLD_SIZE' is not" env RANK=1 "$PROBE" "$scratch/eight.json"
+expect "a bad load" 2 "is no load" "$PROBE" "$scratch/eight.json" --load-skew much
+expect "an unknown option" 2 "--stepps" "$PROBE" "$scratch/eight.json" --stepps 3
+"$MOEPLAN" plan tests/probe/tiny.yaml dgx-h100 --seq-len 64 --global-batch 16 --quiet --format json \
+	--framework deepspeed --output "$scratch/deepspeed.json" >/dev/null 2>&1
+[ ! -s "$scratch/deepspeed.json" ] ||
+	expect "another framework" 1 "the probe cannot run deepspeed" "$PROBE" "$scratch/deepspeed.json"
+
+# --- the cuda backend without a GPU -----------------------------------------------------------------
+
+if [ -e "$OBJ/moeplan-probe-cuda.so" ] && [ ! -e /dev/nvidia0 ]; then
+	expect "no GPU" 3 "there is no GPU to use" "$PROBE" "$scratch/eight.json" --backend cuda
+	if ldd "$PROBE" | grep -q glpk; then false; else true; fi
+	verdict "the probe links no GLPK" $?
+elif [ ! -e "$OBJ/moeplan-probe-cuda.so" ]; then
+	expect "no cuda backend" 3 "the 'cuda' backend cannot be loaded" "$PROBE" "$scratch/eight.json" --backend cuda
+fi
+
+# --- layouts over MPI -------------------------------------------------------------------------------
+
+if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
+	expect "alone without MPI" 3 "start it with mpirun -n 8" "$PROBE" "$scratch/eight.json" --backend cpu
+	expect "an MPI singleton" 3 "MPI says rank 0 of 1" env RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 \
+		LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=23411 sh -c '
+		RANK=1 LOCAL_RANK=1 "$0" "$1" --backend cpu --timeout 20 & "$0" "$1" --backend cpu --timeout 20
+		status=$?; wait; exit $status' "$PROBE" "$scratch/two.json"
+	layout tp2 $tiny 2 tp=2,pp=1,cp=1,ep=1,etp=2,vpp=1
+	layout tp4 $tiny 4 tp=4,pp=1,cp=1,ep=1,etp=1,vpp=1
+	layout ep4 $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1
+	layout ep2-edp2 $tiny 4 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1,zero=0
+	layout etp2-ep2 $tiny 8 tp=2,pp=1,cp=1,ep=2,etp=2,vpp=1
+	layout cp2 $tiny 4 tp=1,pp=1,cp=2,ep=2,etp=1,vpp=1
+	layout pp4 $tiny 4 tp=1,pp=4,cp=1,ep=1,etp=1,vpp=1
+	layout pp2-vpp2 $tiny 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2
+	layout folding $tiny 8 tp=4,pp=1,cp=2,ep=8,etp=1,vpp=1
+	layout everything $tiny 16 tp=2,pp=2,cp=2,ep=2,etp=2,vpp=2
+	layout recompute $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,recompute=full
+	layout capacity $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew zipf=1.2" "--capacity 1.0"
+	layout one-expert $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew one"
+	layout mla deepseek-v2-lite 8 tp=2,pp=2,cp=1,ep=4,etp=1,vpp=1
+	layout mla-q deepseek-v2 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--max memory=9999GiB"
+else
+	echo "layouts are left out: there is no cpu backend or no mpirun"
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
