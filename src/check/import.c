@@ -9,7 +9,14 @@
 #include "check/import_private.h"
 #include "check/import_toml.h"
 
-enum text_kind { TEXT_DOCUMENT, TEXT_TOML, TEXT_HOSTFILE, TEXT_PYTHON, TEXT_SCRIPT };
+enum text_kind {
+	TEXT_DOCUMENT,
+	TEXT_TOML,
+	TEXT_HOSTFILE,
+	TEXT_PYTHON,
+	TEXT_OVERRIDES,
+	TEXT_SCRIPT
+};
 
 /* The first line that is neither empty nor a comment; its length in *length. */
 static const char *
@@ -128,6 +135,8 @@ kind_of(const struct import_text *text)
 		return TEXT_HOSTFILE;
 	if (is_toml_line(line, length))
 		return TEXT_TOML;
+	if (import_are_overrides(text))
+		return TEXT_OVERRIDES;
 	return is_yaml_line(line, length) ? TEXT_DOCUMENT : TEXT_SCRIPT;
 }
 
@@ -158,6 +167,15 @@ read_toml(struct import *in, const struct import_text *text)
 	return doc ? import_document(in, doc) : -1;
 }
 
+static bool
+has_only_comments(const struct import_text *text)
+{
+	size_t length;
+
+	first_line(text, &length);
+	return length == 0 && !strstr(text->bytes, "#SBATCH");
+}
+
 static int
 read_text(struct import *in, const char *bytes, size_t length)
 {
@@ -170,6 +188,11 @@ read_text(struct import *in, const char *bytes, size_t length)
 	if (text.bytes[strspn(text.bytes, " \t\n")] == '\0')
 		return diag_error(
 		    in->diags, (struct loc){text.name, 1, 1}, "'%s' is empty", text.name);
+	if (has_only_comments(&text)) {
+		diag_add(in->diags, (struct loc){text.name, 1, 1}, NULL, SEVERITY_NOTE,
+		    "'%s' holds nothing but comments", text.name);
+		return 0;
+	}
 	switch (kind_of(&text)) {
 	case TEXT_DOCUMENT:
 		return read_document(in, bytes, length);
@@ -179,6 +202,8 @@ read_text(struct import *in, const char *bytes, size_t length)
 		return import_hostfile(in, &text);
 	case TEXT_PYTHON:
 		return import_python(in, &text);
+	case TEXT_OVERRIDES:
+		return import_overrides(in, &text);
 	case TEXT_SCRIPT:
 		break;
 	}

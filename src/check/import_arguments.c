@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "check/import_private.h"
 
 /* scripts/training/run_recipe.py of Megatron-Bridge */
@@ -195,6 +196,83 @@ form_of(const struct shell_words *words, size_t from)
 	if (styles.deepspeed > 0)
 		return CONFIG_DEEPSPEED;
 	return styles.megatron > 0 ? CONFIG_MEGATRON : CONFIG_NUMBERS;
+}
+
+/* --- overrides, one a line ------------------------------------------------------------------- */
+
+/* The line without blanks around it; its length. */
+static size_t
+trimmed(const struct import_text *text, size_t line, const char **start)
+{
+	size_t length;
+
+	*start = text->bytes + text->lines[line];
+	*start += strspn(*start, " \t");
+	length = strcspn(*start, "\n");
+	while (length > 0 && strchr(" \t", (*start)[length - 1]))
+		length--;
+	return length;
+}
+
+bool
+import_are_overrides(const struct import_text *text)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < text->n_lines; i++) {
+		const char *line;
+		size_t length = trimmed(text, i, &line);
+		struct shell_text word = {.bytes = (char *)line};
+
+		if (length == 0 || *line == '#')
+			continue;
+		if (override_length(&word) == 0 || line[length - 1] == '\\')
+			return false;
+		/* several on a line are a shell's words */
+		if (strchr(line, ' ') && strchr(line, ' ') < line + length &&
+		    !memchr(line, '[', length) && !memchr(line, '"', length))
+			return false;
+		found++;
+	}
+	return found > 0;
+}
+
+/* model.x="a b": the quotes are the shell's. */
+static struct shell_text
+unquoted(struct arena *arena, const struct import_text *text, const char *line, size_t length)
+{
+	const char *equals = memchr(line, '=', length);
+	bool quoted = equals && length > (size_t)(equals - line) + 2 && line[length - 1] == equals[1] &&
+		      strchr("\"'", equals[1]);
+	struct str bytes = str_new(arena);
+	struct shell_text word = {0};
+
+	word.origin = arena_array(arena, length, sizeof(*word.origin));
+	for (size_t i = 0; i < length; i++) {
+		if (quoted && (line + i == equals + 1 || i + 1 == length))
+			continue;
+		word.origin[bytes.length] = (uint32_t)(line - text->bytes + (ptrdiff_t)i);
+		str_addc(&bytes, line[i] >= SHELL_VALUE && line[i] <= SHELL_UNSET ? ' ' : line[i]);
+	}
+	word.bytes = bytes.text;
+	word.length = word.capacity = bytes.length;
+	return word;
+}
+
+int
+import_overrides(struct import *in, const struct import_text *text)
+{
+	struct shell_words words = {0};
+
+	words.items = arena_array(in->arena, text->n_lines, sizeof(*words.items));
+	for (size_t i = 0; i < text->n_lines; i++) {
+		const char *line;
+		size_t length = trimmed(text, i, &line);
+
+		if (length > 0 && *line != '#')
+			words.items[words.count++] = unquoted(in->arena, text, line, length);
+	}
+	return import_arguments(in, text, &words, 0);
 }
 
 /* --- settings ------------------------------------------------------------------------------- */

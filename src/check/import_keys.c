@@ -240,6 +240,8 @@ const struct key import_deepspeed_keys[] = {
 	ROW("MoE.drop_tokens", "capacity", KEY_BOOL, NULL, read_drop_tokens),
 	ROW("MoE.enable_expert_tensor_parallelism", "expert_tp", KEY_BOOL, NULL, read_expert_tp),
 	INT("PipelineModule.num_stages", "pp", NULL),
+	INT("topology.num_pp", "pp", NULL),
+	INT("topology.num_mp", "tp", NULL),
 	/* Hugging Face's Trainer */
 	INT("per_device_train_batch_size", "micro_batch", "0"),
 	{.name = NULL},
@@ -279,8 +281,39 @@ read_cpu_offload(const struct key *key, const struct doc *value, struct strategy
 	return read_old_offload(key, value, strategy, context);
 }
 
+static int
+read_loss_class(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	(void)key, (void)context;
+	if (value->text && strcmp(value->text, "fused") == 0)
+		strategy->loss = LOSS_FUSED;
+	return 0;
+}
+
+/* An argument of the model registry since 0.3. */
+static int
+read_backend(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	static const struct {
+		const char *name;
+		enum dispatcher dispatcher;
+	} backends[] = {{"standard", DISPATCH_ALLTOALL}, {"deepep", DISPATCH_DEEPEP},
+	    {"hybridep", DISPATCH_HYBRIDEP}, {"minimal_async_ep", DISPATCH_ALLTOALL}};
+
+	for (size_t i = 0; value->text && i < sizeof(backends) / sizeof(backends[0]); i++)
+		if (strcmp(value->text, backends[i].name) == 0) {
+			strategy->dispatcher = backends[i].dispatcher;
+			return 0;
+		}
+	return refuse(key, value, context, "standard, deepep, hybridep or minimal_async_ep");
+}
+
 /* clang-format off */
 const struct key import_torchtitan_keys[] = {
+	ROW("loss.kernel", "loss", KEY_TEXT, NULL, read_loss_class),
+	ROW("model.moe_comm_backend", "dispatcher", KEY_TEXT, NULL, read_backend),
 	ROW("model.converters", "precision", KEY_LIST, NULL, read_converters),
 	ROW("training.enable_cpu_offload", "offload", KEY_BOOL, NULL, read_cpu_offload),
 	{.name = NULL},

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "check/import_private.h"
+#include "model/builtin_models.h"
 
 static const char *const needed[] = {
     "hidden_size", "num_layers", "num_attention_heads", "vocab_size", NULL};
@@ -217,7 +218,7 @@ patch_ffn(const struct shape *shape, struct ffn *ffn, bool bias)
 	if (ffn->experts == 0)
 		return;
 	ffn->expert_bias = bias;
-	ffn->router_bias = is_on(shape, "moe_router_enable_expert_bias");
+	ffn->router_bias = bias || is_on(shape, "moe_router_enable_expert_bias");
 	ffn->shared_gate = is_on(shape, "moe_shared_expert_gate");
 	ffn->latent = import_integer(config, CONFIG_MEGATRON, "moe_latent_size", 0);
 	ffn->route_groups = import_integer(config, CONFIG_MEGATRON, "moe_router_num_groups", 0);
@@ -338,6 +339,50 @@ patch_model(const struct shape *shape, struct model *model)
 		model->learned_positions = model->max_positions;
 }
 
+/* --- torchtitan: models by name --------------------------------------------------------------- */
+
+/* Flavors whose shape is that of a model we have (pytorch/torchtitan models/<module>/__init__.py). */
+static const struct {
+	const char *module, *flavor, *model;
+} flavors[] = {
+    {"deepseek_v3", "16B", "deepseek-v2-lite"},
+    {"deepseek_v3", "236B", "deepseek-v2"},
+    {"deepseek_v3", "671B", "deepseek-v3"},
+    {"gpt_oss", "120b", "gpt-oss-120b"},
+    {"llama3", "8B", "llama3.1-8b"},
+    {"llama3", "70B", "llama3.1-70b"},
+    {"llama3", "405B", "llama3.1-405b"},
+    {"llama4", "17bx16e", "llama4-scout"},
+    {"qwen3", "8B", "qwen3-8b"},
+    {"qwen3", "32B", "qwen3-32b"},
+    {"qwen3", "30B-A3B", "qwen3-30b-a3b"},
+    {"qwen3", "235B-A22B", "qwen3-235b-a22b"},
+};
+
+static void
+conclude_flavor(struct import *in)
+{
+	const struct config *config = in->config;
+	const char *module = import_word(config, CONFIG_TORCHTITAN, "model.name");
+	const char *flavor = import_word(config, CONFIG_TORCHTITAN, "model.flavor");
+
+	if (!module || !flavor ||
+	    !(import_is_new(in, import_find(config, CONFIG_TORCHTITAN, "model.name")) ||
+		import_is_new(in, import_find(config, CONFIG_TORCHTITAN, "model.flavor"))))
+		return;
+	for (size_t i = 0; i < sizeof(flavors) / sizeof(flavors[0]); i++) {
+		const char *name = flavors[i].model, *text = builtin_model_text(name);
+		struct diags *notes = diags_new(in->arena);
+		const struct doc *doc;
+
+		if (strcmp(flavors[i].module, module) != 0 ||
+		    strcmp(flavors[i].flavor, flavor) != 0 || !text)
+			continue;
+		doc = doc_parse(in->arena, notes, name, text, strlen(text));
+		in->config->model = doc ? model_read(in->arena, notes, doc, name) : NULL;
+	}
+}
+
 /* --- all ------------------------------------------------------------------------------------ */
 
 static bool
@@ -364,6 +409,10 @@ import_conclude_model(struct import *in)
 	/* a model file says more than arguments could */
 	if (import_find(config, CONFIG_PLAN, "model"))
 		return;
+	if (form == CONFIG_TORCHTITAN) {
+		conclude_flavor(in);
+		return;
+	}
 	shape.map = import_container(in->arena, NULL, DOC_MAP, (struct loc){in->name, 0, 0});
 	shape.mla = import_container(in->arena, "mla", DOC_MAP, shape.map->loc);
 	collect(&shape, form);

@@ -86,6 +86,9 @@ int import_python(struct import *in, const struct import_text *text);
 /* Words behind a program's name, as a framework would get them. */
 int import_arguments(
     struct import *in, const struct import_text *source, const struct shell_words *words, size_t from);
+/* Every line is section.name=value: no shell, which would take brackets and quotes apart. */
+bool import_are_overrides(const struct import_text *text);
+int import_overrides(struct import *in, const struct import_text *text);
 /* section.name=value, as Megatron-Bridge is told. */
 bool import_is_override(const struct shell_text *word);
 /* How many words name options that some framework has. */

@@ -12,11 +12,18 @@
 #include "base/str.h"
 #include "check/import_private.h"
 
+/* NAME=value that a command sees. */
+struct environment {
+	const char *name;
+	struct shell_text value;
+	struct environment *next;
+};
+
 /* A command of the script, with what starts it in front. */
 struct candidate {
 	struct shell_words words;
-	const struct shell_variable *env;
-	size_t n_env, options;
+	struct environment *env, **last_env;
+	size_t options;
 	bool launched;
 	struct candidate *next;
 };
@@ -24,6 +31,7 @@ struct candidate {
 struct script {
 	struct import *in;
 	const struct import_text *text;
+	struct shell *shell;
 	struct candidate *first, *last;
 	size_t count, commands;
 	struct shell_words loose; /* options in variables that no command uses */
@@ -70,6 +78,53 @@ note_source(struct script *script, const struct shell_command *command)
 			shell_plain(script->in->arena, &command->words.items[1])));
 }
 
+/* Scripts set these for launchers without exporting them; of the others only what is exported. */
+static bool
+is_rank_variable(const char *name)
+{
+	static const char *const names[] = {
+	    "WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", NULL};
+
+	for (int i = 0; names[i]; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+struct seen {
+	struct script *script;
+	struct candidate *candidate;
+};
+
+static void
+add_environment(struct seen *seen, const char *name, const struct shell_text *value)
+{
+	struct environment *env = arena_alloc(seen->script->in->arena, sizeof(*env));
+
+	*env = (struct environment){name, *value, NULL};
+	*seen->candidate->last_env = env;
+	seen->candidate->last_env = &env->next;
+}
+
+static void
+see_variable(void *context, const char *name, const struct shell_words *value, bool exported)
+{
+	if (exported || is_rank_variable(name))
+		add_environment(context, name, &value->items[0]);
+}
+
+/* What the command would find in its environment: exported so far, then in front of it. */
+static void
+see_environment(struct script *script, struct candidate *candidate, const struct shell_command *command)
+{
+	struct seen seen = {script, candidate};
+
+	candidate->last_env = &candidate->env;
+	shell_variables(script->shell, see_variable, &seen);
+	for (size_t i = 0; i < command->n_env; i++)
+		add_environment(&seen, command->env[i].name, &command->env[i].value);
+}
+
 static void
 on_command(void *context, const struct shell_command *command)
 {
@@ -84,13 +139,12 @@ on_command(void *context, const struct shell_command *command)
 		return;
 	candidate = arena_alloc(script->in->arena, sizeof(*candidate));
 	candidate->words = joined(script->in->arena, command->outer, &command->words);
-	candidate->env = command->env;
-	candidate->n_env = command->n_env;
 	candidate->options = import_count_options(&candidate->words);
 	import_launchers(
 	    script->in, script->text, &candidate->words, false, &candidate->launched);
-	if (candidate->options == 0 && !candidate->launched)
+	if (candidate->options == 0 && !candidate->launched && strncmp(program, "--", 2) != 0)
 		return;
+	see_environment(script, candidate, command);
 	if (script->last)
 		script->last->next = candidate;
 	else
@@ -157,12 +211,9 @@ take_candidate(struct script *script, const struct candidate *chosen)
 	bool launched;
 	size_t at = 0;
 
-	for (size_t i = 0; i < chosen->n_env; i++) {
-		const struct shell_variable *v = &chosen->env[i];
-
-		import_environment(in, v->name, shell_plain(in->arena, &v->value),
-		    shell_is_marked(&v->value), shell_loc(script->text, &v->value, 0));
-	}
+	for (const struct environment *env = chosen->env; env; env = env->next)
+		import_environment(in, env->name, shell_plain(in->arena, &env->value),
+		    shell_is_marked(&env->value), shell_loc(script->text, &env->value, 0));
 	/* options or overrides alone have no program in front */
 	if (first->bytes[0] != '-' && !import_is_override(first))
 		at = import_launchers(in, script->text, &chosen->words, true, &launched);
@@ -170,33 +221,20 @@ take_candidate(struct script *script, const struct candidate *chosen)
 	return import_arguments(in, script->text, &chosen->words, at);
 }
 
-/* --- variables ------------------------------------------------------------------------------ */
+/* --- without a command ------------------------------------------------------------------------ */
 
-static bool
-matters(const char *name, bool exported)
+/* Lines that are options and nothing else, one or more each: they are one list. */
+static int
+take_option_lines(struct script *script)
 {
-	static const char *const names[] = {
-	    "WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", NULL};
+	struct shell_words all = {0};
 
-	for (int i = 0; names[i]; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return exported;
+	for (const struct candidate *c = script->first; c; c = c->next)
+		all = joined(script->in->arena, &all, &c->words);
+	return import_arguments(script->in, script->text, &all, 0);
 }
 
-static void
-on_variable(void *context, const char *name, const struct shell_words *value, bool exported)
-{
-	struct script *script = context;
-	struct import *in = script->in;
-	const struct shell_text *text = &value->items[0];
-
-	if (matters(name, exported))
-		import_environment(in, name, shell_plain(in->arena, text), shell_is_marked(text),
-		    shell_loc(script->text, text, 0));
-}
-
-/* Without a command that uses them: words of all variables that hold options. */
+/* Words of all variables that hold options. */
 static void
 collect_loose(void *context, const char *name, const struct shell_words *value, bool exported)
 {
@@ -208,36 +246,66 @@ collect_loose(void *context, const char *name, const struct shell_words *value, 
 		script->loose = joined(script->in->arena, &script->loose, &words);
 }
 
-/* A text of nothing but NAME=value, as containers get their environment. */
 static void
-all_exported(void *context, const char *name, const struct shell_words *value, bool exported)
+take_variable(void *context, const char *name, const struct shell_words *value, bool exported)
 {
-	(void)exported;
-	on_variable(context, name, value, true);
+	struct script *script = context;
+	const struct shell_text *text = &value->items[0];
+
+	/* a text of nothing but NAME=value is how containers get their environment */
+	if (exported || is_rank_variable(name) || script->commands == 0)
+		import_environment(script->in, name, shell_plain(script->in->arena, text),
+		    shell_is_marked(text), shell_loc(script->text, text, 0));
+}
+
+static int
+nothing_found(struct script *script)
+{
+	struct import *in = script->in;
+	const struct setting *last = in->old ? in->old->next : in->config->settings;
+
+	if (last)
+		return 0;
+	diag_error(in->diags, (struct loc){script->text->name, 1, 1},
+	    "'%s' starts no ranks and has no options of a framework that is known",
+	    script->text->name);
+	diag_last_hint(in->diags,
+	    "known are scripts and arguments of Megatron-LM, Megatron-Bridge, DeepSpeed and "
+	    "torchtitan, and launch lines of torchrun, deepspeed, srun, mpirun, accelerate");
+	return -1;
+}
+
+static bool
+only_option_lines(const struct script *script)
+{
+	const struct candidate *c = script->first;
+
+	while (c && strncmp(c->words.items[0].bytes, "--", 2) == 0)
+		c = c->next;
+	return script->first && !c;
 }
 
 int
 import_script(struct import *in, const struct import_text *text)
 {
 	struct script script = {.in = in, .text = text};
-	struct shell *shell = shell_new(in->arena, in->diags, text, on_command, &script);
 	const struct candidate *chosen;
 
-	import_sbatch(in, text, shell);
-	if (shell_read(shell) != 0)
+	script.shell = shell_new(in->arena, in->diags, text, on_command, &script);
+	import_sbatch(in, text, script.shell);
+	if (shell_read(script.shell) != 0)
 		return -1;
+	if (only_option_lines(&script))
+		return take_option_lines(&script);
 	chosen = choose(&script);
-	if (chosen && chosen->options > 0) {
-		shell_variables(shell, on_variable, &script);
+	if (chosen && chosen->options > 0)
 		return take_candidate(&script, chosen);
-	}
-	shell_variables(shell, collect_loose, &script);
-	if (script.loose.count > 0) {
-		shell_variables(shell, on_variable, &script);
-		if (chosen && take_candidate(&script, chosen) != 0)
-			return -1;
+	shell_variables(script.shell, collect_loose, &script);
+	if (chosen && take_candidate(&script, chosen) != 0)
+		return -1;
+	if (!chosen)
+		shell_variables(script.shell, take_variable, &script);
+	if (script.loose.count > 0)
 		return import_arguments(in, text, &script.loose, 0);
-	}
-	shell_variables(shell, script.commands > 0 ? on_variable : all_exported, &script);
-	return chosen ? take_candidate(&script, chosen) : 0;
+	return nothing_found(&script);
 }

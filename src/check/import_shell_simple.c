@@ -264,11 +264,20 @@ run_inner(struct shell *shell, const struct shell_words *words, size_t inner)
 	const struct shell_words *before = shell->outer;
 	struct block *block = shell_enter(shell, SHELL_LIVE, 0, true);
 	struct shell_words outer = {words->items, inner - 2, inner - 2};
+	const struct shell_words *arguments = shell->positional;
+	struct shell_words own = {0};
 	int result;
 
+	/* sh -c 'command' name argument… */
+	if (words->count > inner + 1) {
+		own.count = own.capacity = words->count - inner - 2;
+		own.items = words->items + inner + 2;
+		shell->positional = &own;
+	}
 	shell->outer = inner > 2 ? &outer : before;
 	result = shell_run_nested(shell, words->items[inner]);
 	shell->outer = before;
+	shell->positional = arguments;
 	shell_leave(shell, block);
 	return result;
 }
@@ -308,6 +317,20 @@ export_names(struct shell *shell, const struct shell_words *words)
 			shell_export(shell, words->items[i].bytes);
 }
 
+/* set -- words: the arguments from here on; in a branch that may not run they are not known. */
+static void
+set_arguments(struct shell *shell, const struct shell_words *words)
+{
+	struct shell_words *arguments;
+
+	if (words->count < 2 || !shell_equals(&words->items[1], "--"))
+		return;
+	arguments = arena_alloc(shell->arena, sizeof(*arguments));
+	for (size_t i = 2; i < words->count; i++)
+		shell_push(shell, arguments, words->items[i]);
+	shell->positional = shell_live(shell) == SHELL_LIVE ? arguments : NULL;
+}
+
 static enum shell_truth
 status_of(const struct shell_words *words)
 {
@@ -345,6 +368,8 @@ run_words(struct shell *shell, struct simple *simple)
 		unset_all(shell, words);
 	else if (shell_equals(&words->items[0], "read"))
 		read_names(shell, words);
+	else if (shell_equals(&words->items[0], "set"))
+		set_arguments(shell, words);
 	else if (declares(words))
 		export_names(shell, words);
 	else

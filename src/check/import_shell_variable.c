@@ -292,7 +292,7 @@ shell_define(struct shell *shell, const char *name, const char *value, size_t or
 void
 shell_variables(struct shell *shell, shell_variable_fn *visit, void *context)
 {
-	for (struct variable *v = shell->first; v; v = v->later) {
+	for (struct variable *v = shell->first; v && !shell->failed; v = v->later) {
 		struct shell_words value;
 		bool array;
 
