@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "check/case_fields.h"
+#include "emit/emit.h"
 
 /* Spellings of one setting: argument and destination, old and new key. */
 static const char *const spellings[][2] = {
@@ -325,6 +326,15 @@ facts_init(struct facts *facts, const struct check_context *check, struct arena 
 	facts->partial = !check->model;
 	if (facts->partial)
 		facts->model = stated_model(facts);
+}
+
+const char *
+newest_release(enum framework framework)
+{
+	for (const struct emit_target *target = emit_targets; target->name; target++)
+		if (strcmp(target->name, framework_names[framework]) == 0)
+			return target->newest;
+	return NULL;
 }
 
 bool

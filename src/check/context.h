@@ -60,5 +60,7 @@ struct value facts_offloaded_bytes(const struct facts *facts);
  */
 void config_defaults(struct config *config);
 bool config_is_toml(const struct config *config);
+/* The release whose rules hold when none is named. */
+const char *newest_release(enum framework framework);
 
 #endif

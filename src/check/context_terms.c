@@ -484,7 +484,9 @@ has_model_term(const struct facts *facts)
 static struct value
 version_term(const struct facts *facts)
 {
-	return value_text(facts->version ? facts->version : "newest");
+	const char *newest = newest_release(facts->check->strategy->framework);
+
+	return value_text(facts->version ? facts->version : newest ? newest : "newest");
 }
 
 static struct value

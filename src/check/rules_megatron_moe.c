@@ -364,7 +364,7 @@ const struct rule rules_megatron_moe[] = {
 		.when = "complete and tp > 1 and ep > 1 and experts > 0",
 		.require = "set(expert_tensor_parallel_size) or on(moe_extended_tp)",
 		.message = "--expert-tensor-parallel-size is not set: Megatron-Core takes TP = {tp}, so a copy "
-			   "of the experts takes {expert_product} GPUs and expert DP is {edp}",
+			   "of the experts takes {expert_product} GPUs",
 		.hint = "write it: 1 keeps experts whole ({with_1: ep * pp} GPUs a copy)",
 		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/training/arguments.py",
 	},

@@ -133,9 +133,11 @@ find_topic(struct request *request, const char *topic, struct explanation *what)
 	what->symptom = symptom_find(topic);
 	what->all_rules = strcmp(topic, "rules") == 0;
 	what->all_terms = strcmp(topic, "terms") == 0;
+	what->all_fields = strcmp(topic, "cases") == 0;
 	what->compare = strcmp(topic, "tp-vs-ep") == 0;
 	return what->rate >= 0 || what->rule || what->fact || what->part || what->term ||
-	       what->symptom || what->all_rules || what->all_terms || what->compare;
+	       what->symptom || what->all_rules || what->all_terms || what->all_fields ||
+	       what->compare;
 }
 
 /* Everything that could have been meant. */
@@ -155,10 +157,11 @@ known_topics(struct arena *arena)
 	for (int i = 0; i < RATES; i++)
 		names[n++] = rate_table[i].name;
 	for (size_t t = 0; rule_tables[t]; t++)
-		for (const struct rule *rule = rule_tables[t]; rule->id && n + 4 < MOST; rule++)
+		for (const struct rule *rule = rule_tables[t]; rule->id && n + 5 < MOST; rule++)
 			names[n++] = rule->id;
 	names[n++] = "rules";
 	names[n++] = "terms";
+	names[n++] = "cases";
 	names[n++] = "tp-vs-ep";
 	return names;
 }
@@ -174,7 +177,7 @@ unknown_topic(struct request *request, const char *topic)
 		diag_last_hint(request->diags, "did you mean '%s'?", near);
 	else
 		diag_last_hint(request->diags,
-		    "'moeplan explain rules' and 'terms' list them; symptoms are oom, slow, hang, "
+		    "'moeplan explain rules', 'terms' and 'cases' list them; symptoms are oom, slow, hang, "
 		    "loss-spike, launch, tp-vs-ep");
 	return STATUS_USAGE;
 }

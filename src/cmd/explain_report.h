@@ -58,7 +58,7 @@ struct explanation {
 	int rate;                    /* index into rate_table, -1 none */
 	const struct term *term;
 	const struct symptom *symptom;
-	bool all_rules, all_terms, compare; /* "rules", "terms", "tp-vs-ep" */
+	bool all_rules, all_terms, all_fields, compare; /* "rules", "terms", "cases", "tp-vs-ep" */
 	struct explained_plan *plan; /* or NULL */
 };
 

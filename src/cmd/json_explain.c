@@ -2,6 +2,7 @@
 /* What does it mean, for a script? Schema moeplan/explain/v1. */
 #include <string.h>
 
+#include "check/case_fields.h"
 #include "check/context.h"
 #include "cmd/explain_report.h"
 #include "cmd/json_common.h"
@@ -90,6 +91,22 @@ json_terms(struct jsonw *w, const struct explanation *what)
 }
 
 static void
+json_fields(struct jsonw *w)
+{
+	const char *text = NULL;
+
+	jsonw_list(w, "fields");
+	for (const struct case_field *field = case_fields; field->name; field++) {
+		text = field->text ? field->text : text;
+		jsonw_open(w, NULL);
+		jsonw_string(w, "name", field->name);
+		jsonw_string(w, "text", text);
+		jsonw_close(w);
+	}
+	jsonw_close(w);
+}
+
+static void
 json_plan_numbers(struct jsonw *w, const struct explained_plan *plan)
 {
 	const struct estimate *estimate = &plan->estimate;
@@ -128,6 +145,8 @@ json_explain(struct request *request, const struct explanation *what)
 	for (int i = 0; what->symptom && what->symptom->steps[i]; i++)
 		jsonw_string(&w, NULL, what->symptom->steps[i]);
 	jsonw_close(&w);
+	if (what->all_fields)
+		json_fields(&w);
 	if (what->plan)
 		json_plan_numbers(&w, what->plan);
 	json_finish(request, &w);

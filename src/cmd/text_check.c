@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "base/units.h"
+#include "check/context.h"
 #include "cmd/check_report.h"
 #include "cmd/text_common.h"
 #include "planner/rates.h"
@@ -35,8 +36,7 @@ print_finding(struct request *request, const struct diag *diag)
 
 	print_place(out, &diag->loc);
 	str_addf(out, "%s%s: %s", severity_text(request, diag),
-	    diag->silent && diag->severity > SEVERITY_NOTE ? ", and the framework says nothing"
-							    : "",
+	    diag->silent && diag->severity > SEVERITY_NOTE ? " (the framework is silent)" : "",
 	    diag->message);
 	if (diag->rule)
 		str_addf(out, " [%s]", diag->rule);
@@ -202,6 +202,8 @@ print_sum(struct request *request, const struct check_report *report)
 	const char *version = report->strategy.framework_version;
 	struct str *out = &request->out;
 
+	if (!version && !report->other)
+		version = newest_release(report->strategy.framework);
 	print_plural(out, report->findings->errors, "error");
 	str_add(out, ", ");
 	print_plural(out, report->findings->warnings, "warning");

@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "base/units.h"
+#include "check/case_fields.h"
 #include "check/context.h"
 #include "cmd/explain_report.h"
 #include "cmd/text_common.h"
@@ -141,6 +142,28 @@ list_terms(struct request *request)
 	table_print(table, &request->out, 0);
 }
 
+/* Spellings of one field stand in one row. */
+static void
+list_fields(struct request *request)
+{
+	struct table *table = table_new(request->arena, 2);
+
+	table_column(table, 0, "", TABLE_LEFT);
+	table_column(table, 1, "field", TABLE_LEFT);
+	for (const struct case_field *field = case_fields; field->name; field++) {
+		struct str names = str_new(request->arena);
+		const struct case_field *first = field;
+
+		str_add(&names, field->name);
+		for (; field[1].name && !field[1].text; field++)
+			str_addf(&names, ", %s", field[1].name);
+		table_row(table);
+		table_cell(table, first->text ? first->text : "");
+		table_cell(table, names.text);
+	}
+	table_print(table, &request->out, 0);
+}
+
 void
 text_explain(struct request *request, const struct explanation *what)
 {
@@ -148,6 +171,8 @@ text_explain(struct request *request, const struct explanation *what)
 		list_rules(request);
 	else if (what->all_terms)
 		list_terms(request);
+	else if (what->all_fields)
+		list_fields(request);
 	else if (what->compare)
 		text_compare(request, what);
 	else if (what->symptom)

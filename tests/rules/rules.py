@@ -190,6 +190,12 @@ def check_examples():
 
 
 def check_page():
+    run = subprocess.run([MOEPLAN, "explain", "cases", "--format", "json"], capture_output=True, text=True,
+                         check=True)
+    with open(os.path.join(TOP, "man", "moeplan-check.1"), encoding="utf-8") as file:
+        words = set(file.read().split())
+    for field in json.loads(run.stdout)["fields"]:
+        count(field["name"] in words, f"the field {field['name']} is not in moeplan-check(1)")
     page = os.path.join(TOP, "man", "moeplan-rules.7")
     made = subprocess.run([sys.executable, os.path.join(HERE, "page.py")], capture_output=True, text=True,
                           check=True).stdout
