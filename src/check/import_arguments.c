@@ -42,6 +42,8 @@ import_word_value(struct arena *arena, const char *name, const char *text, struc
 		return import_bool(arena, name, text[0] == 'T', loc);
 	if (strcmp(text, "None") == 0)
 		return import_scalar(arena, name, "null", loc);
+	if (length > 2 && text[0] == '"' && text[length - 1] == '"') /* Hydra's quotes */
+		return import_scalar(arena, name, arena_strndup(arena, text + 1, length - 2), loc);
 	if (length < 2 || text[0] != '[' || text[length - 1] != ']' || strpbrk(text + 1, "[(*"))
 		return import_scalar(arena, name, text, loc);
 	/* [a,b]: a list of Hydra's */
@@ -366,6 +368,16 @@ is_boolean(const struct shell_text *word)
 	return false;
 }
 
+/* "activation-checkpoint:full": a class that torchtitan 0.3 has in place of a mode. */
+static const char class_prefix[] = "activation-checkpoint:";
+
+static bool
+names_class(const struct arguments_reader *r, const struct shell_text *word)
+{
+	return r->form == CONFIG_TORCHTITAN &&
+	       strncmp(word->bytes, class_prefix, sizeof(class_prefix) - 1) == 0;
+}
+
 /* Words from `at` on that are values of the option before them. */
 static size_t
 count_values(const struct arguments_reader *r, const char *name, size_t at)
@@ -373,14 +385,14 @@ count_values(const struct arguments_reader *r, const char *name, size_t at)
 	const struct key *key = import_key(r->form, name);
 	size_t count = 0;
 
-	if (key && key->kind == KEY_FLAG && at < r->words->count &&
+	if (key && (key->kind == KEY_FLAG || key->kind == KEY_BOOL) && at < r->words->count &&
 	    !is_boolean(&r->words->items[at]))
 		return 0;
 	for (; at + count < r->words->count; count++) {
 		const struct shell_text *word = &r->words->items[at + count];
 
 		if (is_long(word) || word->bytes[0] == SHELL_WORDS ||
-		    strcmp(word->bytes, "--") == 0 ||
+		    strcmp(word->bytes, "--") == 0 || names_class(r, word) ||
 		    (r->form == CONFIG_BRIDGE && (short_name(word) || override_length(word) > 0)))
 			break;
 		/* what is not known may be no word or several: one at most is a value */
@@ -433,6 +445,15 @@ take_override(struct arguments_reader *r, const struct shell_text *word, size_t 
 	add_value(r, name, word, length + 1);
 }
 
+static bool
+take_class(struct arguments_reader *r, const struct shell_text *word)
+{
+	if (!names_class(r, word))
+		return false;
+	add_value(r, "activation_checkpoint.mode", word, sizeof(class_prefix) - 1);
+	return true;
+}
+
 static size_t
 take_word(struct arguments_reader *r, size_t at)
 {
@@ -442,6 +463,8 @@ take_word(struct arguments_reader *r, size_t at)
 
 	if (is_long(word))
 		return take_long(r, at);
+	if (take_class(r, word))
+		return 1;
 	if (r->form == CONFIG_BRIDGE && length > 0) {
 		take_override(r, word, length);
 		return 1;

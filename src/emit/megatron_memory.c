@@ -82,8 +82,8 @@ megatron_read_overlap_dp(const struct key *key, const struct doc *value, struct 
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
-		strategy->overlap |= OVERLAP_DP;
+	strategy->overlap &= ~(unsigned)OVERLAP_DP;
+	strategy->overlap |= is_on(value) ? OVERLAP_DP : 0U;
 	return 0;
 }
 

@@ -127,7 +127,7 @@ add_file(struct arena *arena, struct emitted **list, const char *name, const str
 const char *
 plan_title(struct arena *arena, const struct plan_view *plan)
 {
-	return arena_printf(arena, "%s on %lld GPUs (%lld nodes of %lld)", plan->model->name,
+	return arena_printf(arena, "%s on %lld GPUs (%lld %s of %lld)", plan->model->name,
 	    (long long)plan->strategy.world, (long long)plan->nodes,
-	    (long long)plan->gpus_per_node);
+	    plan->nodes == 1 ? "node" : "nodes", (long long)plan->gpus_per_node);
 }

@@ -109,7 +109,7 @@ add_moe(struct str *out, const struct plan_view *plan)
 	    "AUX_LOSS_COEFFICIENT = %s\n\n\n",
 	    number_text(out->arena, aux_coefficient(plan)));
 	str_addf(out,
-	    "def moe_layer(expert):\n"
+	    "def make_moe_layer(expert):\n"
 	    "    \"\"\"`expert`: a module %lld -> %lld -> %lld, which is copied for each expert of a rank.\"\"\"\n"
 	    "    return MoE(\n"
 	    "        hidden_size=%lld,\n        expert=expert,\n        num_experts=%lld,\n"
@@ -140,11 +140,12 @@ add_pipeline(struct str *out, const struct plan_view *plan)
 	    "    \"\"\"`layers`: LayerSpecs of embedding, %lld decoder layers, norm and head;\n"
 	    "    each stage gets %lld decoder layers.\"\"\"\n"
 	    "    return PipelineModule(\n        layers=layers,\n        loss_fn=loss_fn,\n"
+	    "        num_stages=%lld,\n"
 	    "        topology=PipeModelDataParallelTopology(num_pp=%lld, num_mp=%lld, num_dp=%lld),\n"
 	    "        partition_method=f\"type:^{decoder_layer_class.__name__}$\",\n"
 	    "        activation_checkpoint_interval=%d,\n    )\n",
 	    (long long)plan->model->layers, (long long)(plan->model->layers / s->pp),
-	    (long long)s->pp, (long long)s->tp, (long long)s->dp,
+	    (long long)s->pp, (long long)s->pp, (long long)s->tp, (long long)s->dp,
 	    s->recompute.kind == RECOMPUTE_FULL);
 }
 
@@ -176,6 +177,16 @@ add_client(struct str *out, const struct plan_view *plan)
 		add_moe(out, plan);
 	if (plan->strategy.pp > 1)
 		add_pipeline(out, plan);
+}
+
+/* Beside the kernel of the loss, which is the model's in any case. */
+static bool
+has_duties(const struct plan_view *plan)
+{
+	const struct strategy *s = &plan->strategy;
+
+	return is_native_moe(plan) || s->pp > 1 || s->recompute.kind != RECOMPUTE_NONE ||
+	       (s->tp > 1 && !deepspeed_has_autotp(plan));
 }
 
 /* --- what DeepSpeed cannot do --------------------------------------------------------------- */
@@ -293,6 +304,7 @@ emit_deepspeed(
 	str_add(&config, config_text(arena, settings));
 	add_client(&client, view);
 	add_file(arena, &files, "ds_config.json", &config, false);
-	add_file(arena, &files, "deepspeed_client.py", &client, false);
+	if (has_duties(view))
+		add_file(arena, &files, "deepspeed_client.py", &client, false);
 	return files;
 }

@@ -116,7 +116,7 @@ emit_tutel(
 	ffn = experts_of(plan);
 	str_addf(&out,
 	    "# %s\nfrom tutel import moe\n\n\n"
-	    "def moe_layer(activation_fn, ep_group):\n"
+	    "def make_moe_layer(activation_fn, ep_group):\n"
 	    "    \"\"\"`ep_group`: the %lld expert-parallel ranks of this rank. Expert parameters\n"
 	    "    have skip_allreduce set: leave them out of the data-parallel reduction.\"\"\"\n"
 	    "    return moe.moe_layer(\n",
@@ -169,7 +169,7 @@ emit_fairscale(
 	    "# %s\nimport torch\nfrom fairscale.nn.moe import MOELayer, Top2Gate\n\n"
 	    "# FairScale has no setting for it: add it to the loss, times every layer's l_aux.\n"
 	    "AUX_LOSS_COEFFICIENT = 0.01\n\n\n"
-	    "def moe_layer(make_expert, ep_group):\n"
+	    "def make_moe_layer(make_expert, ep_group):\n"
 	    "    \"\"\"`make_expert()`: a module %lld -> %lld -> %lld; `ep_group`: the %lld\n"
 	    "    expert-parallel ranks of this rank.\"\"\"\n",
 	    plan_title(arena, plan), (long long)plan->model->hidden,

@@ -13,6 +13,8 @@
 #include "emit/private.h"
 #include "emit/values.h"
 
+static const char CONTINUED[] = " \\\n";
+
 static void
 add_word(struct str *out, const struct doc *value)
 {
@@ -37,13 +39,14 @@ add_argument(struct str *out, const struct key_value *setting)
 	}
 }
 
+/* One a line: inside an array, or as the lines of one command. */
 static void
-add_arguments(struct str *out, const struct key_value *settings, const char *indent)
+add_arguments(struct str *out, const struct key_value *settings, const char *indent, const char *end)
 {
 	for (; settings; settings = settings->next) {
 		str_add(out, indent);
 		add_argument(out, settings);
-		str_addc(out, '\n');
+		str_add(out, settings->next ? end : "\n");
 	}
 }
 
@@ -87,7 +90,7 @@ add_script(struct str *out, const struct plan_view *plan, const struct key_value
 		     "set -eu\n");
 	add_environment(out, plan);
 	str_add(out, "\nPLAN=(\n");
-	add_arguments(out, settings, "    ");
+	add_arguments(out, settings, "    ", "\n");
 	str_add(out, ")\nif [ $# -eq 0 ]; then\n"
 		     "    set -- --mock-data --tokenizer-type NullTokenizer --train-iters 10 \\\n"
 		     "        --eval-iters 0 --lr 1e-4 --log-interval 1\nfi\n\n");
@@ -126,7 +129,7 @@ emit_megatron(
 	settings = keys_write(megatron_keys, arena, diags, view);
 	if (!settings)
 		return NULL;
-	add_arguments(&arguments, settings, "");
+	add_arguments(&arguments, settings, "", CONTINUED);
 	add_script(&script, view, settings);
 	add_file(arena, &files, "megatron-arguments.txt", &arguments, false);
 	add_file(arena, &files, "pretrain.sh", &script, true);
@@ -168,7 +171,6 @@ static const struct {
     {"optimizer_cpu_offload", "optimizer.optimizer_cpu_offload"},
     {"optimizer_offload_fraction", "optimizer.optimizer_offload_fraction"},
     {"tp_comm_overlap", "comm_overlap.tp_comm_overlap"},
-    {"overlap_p2p_communication_warmup_flush", "comm_overlap.overlap_p2p_comm_warmup_flush"},
     {"overlap_moe_expert_parallel_comm", "comm_overlap.overlap_moe_expert_parallel_comm"},
     {"moe_token_dispatcher_type", "model.moe_token_dispatcher_type"},
     {"moe_flex_dispatcher_backend", "model.moe_flex_dispatcher_backend"},
@@ -209,6 +211,8 @@ bridge_obstacle(const struct plan_view *plan)
 		return "types of gradients and moments are the recipe's mixed precision";
 	if (s->cuda_graphs)
 		return "CUDA graphs are the recipe's";
+	if (s->overlap & OVERLAP_PP && s->vpp > 1)
+		return "overlap of warm-up and flush is the recipe's: leave 'pp' out of --overlap";
 	return s->loss == LOSS_FUSED ? NULL : "the loss is the recipe's, which is fused";
 }
 
@@ -217,19 +221,35 @@ static void
 add_switched_off(struct str *out, const struct plan_view *plan)
 {
 	const struct strategy *s = &plan->strategy;
+	const struct {
+		bool off;
+		const char *text;
+	} rows[] = {
+	    {s->vpp == 1, "model.virtual_pipeline_model_parallel_size=null"},
+	    {s->tp == 1, "model.sequence_parallel=false"},
+	    {s->recompute.kind == RECOMPUTE_NONE, "model.recompute_granularity=null"},
+	    {s->zero == 0, "ddp.use_distributed_optimizer=false"},
+	    {!(s->overlap & OVERLAP_DP), "ddp.overlap_grad_reduce=false"},
+	    {!(s->overlap & OVERLAP_DP) || s->zero == 0, "ddp.overlap_param_gather=false"},
+	};
 
-	if (s->vpp == 1)
-		str_add(out, "model.virtual_pipeline_model_parallel_size=null\n");
-	if (s->tp == 1)
-		str_add(out, "model.sequence_parallel=false\n");
-	if (s->recompute.kind == RECOMPUTE_NONE)
-		str_add(out, "model.recompute_granularity=null\n");
-	if (s->zero == 0)
-		str_add(out, "ddp.use_distributed_optimizer=false\n");
-	if (!(s->overlap & OVERLAP_DP))
-		str_add(out, "ddp.overlap_grad_reduce=false\n");
-	if (!(s->overlap & OVERLAP_DP) || s->zero == 0)
-		str_add(out, "ddp.overlap_param_gather=false\n");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].off)
+			str_addf(out, "%s%s", rows[i].text, CONTINUED);
+}
+
+static void
+add_override(struct str *out, const char *name, const struct doc *value)
+{
+	struct str text = str_new(out->arena);
+
+	str_addf(&text, "%s=", name);
+	if (value->kind == DOC_STRING && !strpbrk(value->text, "|*(),"))
+		str_add(&text, value->text);
+	else
+		add_json(&text, value);
+	add_shell(out, text.text);
+	str_add(out, CONTINUED);
 }
 
 struct emitted *
@@ -251,16 +271,8 @@ emit_bridge(
 	for (; setting; setting = setting->next) {
 		const char *name = bridge_name(setting->key->name);
 
-		if (!name)
-			continue;
-		str_addf(&out, "%s=", name);
-		if (setting->value->kind == DOC_STRING && strpbrk(setting->value->text, "|*(),"))
-			add_json(&out, setting->value);
-		else if (setting->value->kind == DOC_STRING)
-			str_add(&out, setting->value->text);
-		else
-			add_json(&out, setting->value);
-		str_addc(&out, '\n');
+		if (name)
+			add_override(&out, name, setting->value);
 	}
 	add_switched_off(&out, view);
 	str_addf(&out, "mixed_precision=%s\n", bridge_precisions[view->strategy.precision]);

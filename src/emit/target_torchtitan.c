@@ -314,16 +314,16 @@ add_flag(struct str *out, const struct key_value *setting)
 	size_t length = section_length(name);
 
 	if (value->kind == DOC_BOOL) {
-		str_addf(out, "--%.*s.%s%s\n", (int)length, name, value->boolean ? "" : "no_",
+		str_addf(out, "--%.*s.%s%s \\\n", (int)length, name, value->boolean ? "" : "no_",
 		    name + length + 1);
 		return;
 	}
 	str_addf(out, "--%s ", name);
 	if (value->kind == DOC_LIST)
 		for (const struct doc *item = value->first; item; item = item->next)
-			str_addf(out, "%s%s", item->text, item->next ? "," : "\n");
+			str_addf(out, "%s%s", item->text, item->next ? "," : " \\\n");
 	else
-		str_addf(out, "%s\n", value->text);
+		str_addf(out, "%s \\\n", value->text);
 }
 
 static void
@@ -332,7 +332,7 @@ add_overrides(struct str *out, const struct plan_view *plan, const struct key_va
 	static const char *const modes[] = {"none", "selective", "full"};
 	const struct flavor *flavor = flavor_of(plan);
 
-	str_addf(out, "--module %s\n--config %s\n", flavor->module, flavor->recipe);
+	str_addf(out, "--module %s \\\n--config %s \\\n", flavor->module, flavor->recipe);
 	for (; settings; settings = settings->next)
 		add_flag(out, settings);
 	str_addf(out, "activation-checkpoint:%s\n", modes[plan->strategy.recompute.kind]);

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import sys
 import tempfile
 import warnings
@@ -120,7 +121,7 @@ def judge(case):
     else:
         configs.append(load_recipe(files["torchtitan_recipe.py"]))
         if "torchtitan-overrides.txt" in files:
-            configs.append(ConfigManager().parse_args(files["torchtitan-overrides.txt"].split()))
+            configs.append(ConfigManager().parse_args(shlex.split(files["torchtitan-overrides.txt"])))
     for config in configs:
         dims = check_mesh(case, config)
         check_trainer(config, dims)

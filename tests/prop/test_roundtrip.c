@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Is what we emit, read back, the plan that was emitted? Thousands of random valid plans, every
+ * target that has an importer, the files as they are written.
+ */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../unit/fixture.h"
+#include "base/str.h"
+#include "check/config.h"
+#include "emit/emit.h"
+#include "emit/keys.h"
+
+enum { PLANS = 60000 }; /* tries a target; the number that was read back is asserted */
+
+static uint32_t seed = 20261129;
+
+static uint32_t
+next(uint32_t below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % below;
+}
+
+static int64_t
+power(uint32_t most)
+{
+	return (int64_t)1 << next(most + 1);
+}
+
+static const char *const models[] = {
+    "qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v3", "llama3.1-8b", "gpt-oss-120b", "deepseek-v2-lite"};
+enum { MODELS = sizeof(models) / sizeof(*models) };
+
+/* --- random plans --------------------------------------------------------------------------- */
+
+static struct recompute
+any_recompute(void)
+{
+	static const struct recompute choices[] = {{RECOMPUTE_NONE, 0, 0}, {RECOMPUTE_FULL, 0, 0},
+	    {RECOMPUTE_FULL, 0, 2}, {RECOMPUTE_SELECTIVE, MODULE_CORE_ATTN, 0},
+	    {RECOMPUTE_SELECTIVE, MODULE_LAYERNORM | MODULE_MOE_ACT | MODULE_MLA_UP_PROJ, 0},
+	    {RECOMPUTE_SELECTIVE, MODULE_MLP | MODULE_SHARED_EXPERTS, 0},
+	    {RECOMPUTE_SELECTIVE, MODULE_MOE, 0}};
+
+	return choices[next(sizeof(choices) / sizeof(*choices))];
+}
+
+static void
+any_megatron(struct strategy *s)
+{
+	s->cp = next(3) ? 1 : power(2);
+	s->etp = next(3) ? 0 : power(1);
+	s->vpp = next(2) ? 1 : 2 + next(2);
+	s->zero = next(2) ? 1 : (int)next(4);
+	s->dispatcher = (enum dispatcher)next(DISPATCHERS);
+	s->capacity = next(4) ? 0 : 1.25;
+	s->precision = (enum precision)next(PRECISIONS);
+	s->grad_type = next(3) ? FLOAT_FP32 : FLOAT_BF16;
+	s->moment_type = next(3) ? FLOAT_FP32 : (enum float_type)next(3);
+	s->offload = next(5) ? OFFLOAD_NONE : OFFLOAD_OPTIMIZER;
+	s->offload_fraction = s->offload ? (next(2) ? 1 : 0.3) : 0;
+	s->loss = next(2) ? LOSS_FUSED : LOSS_EAGER;
+	s->overlap = next(16);
+	s->cuda_graphs = next(6) == 0;
+	s->order = next(5) ? NULL : "tp-cp-ep-pp-dp";
+	s->gtp = next(8) ? 1 : 2;
+}
+
+static void
+any_deepspeed(struct strategy *s)
+{
+	s->zero = (int)next(4);
+	s->auto_ep = next(3) == 0;
+	s->expert_tp = (int)next(2);
+	s->data_before_expert = next(4) == 0;
+	s->capacity = next(3) ? 0 : 1.5;
+	s->precision = next(2) ? PRECISION_BF16 : PRECISION_FP16;
+	s->grad_type = next(2) ? FLOAT_FP32 : FLOAT_BF16;
+	s->offload = next(4) ? OFFLOAD_NONE : OFFLOAD_OPTIMIZER;
+	s->offload_fraction = s->offload ? (next(2) ? 1 : 0.3) : 0;
+	s->overlap = next(4);
+}
+
+static void
+any_torchtitan(struct strategy *s)
+{
+	s->cp = next(3) ? 1 : power(2);
+	s->vpp = next(2) ? 1 : 2 + next(2);
+	s->zero = 2 + (int)next(2);
+	s->loss = (enum loss_kernel)next(3);
+	s->dp_replicate = next(2) ? 1 : power(2);
+	s->dispatcher = next(4) ? DISPATCH_ALLTOALL : DISPATCH_DEEPEP;
+	s->overlap = OVERLAP_DP | (next(3) ? 0U : OVERLAP_TP);
+	s->cuda_graphs = next(5) == 0;
+}
+
+static void
+any_layout(const struct fixture *f, struct plan_view *plan)
+{
+	struct layout *layout = &plan->layout;
+	int chunks = (int)(plan->strategy.pp * plan->strategy.vpp);
+
+	layout_even(layout, f->model->layers, (int)plan->strategy.pp, (int)plan->strategy.vpp);
+	if (plan->strategy.framework != FRAMEWORK_MEGATRON || next(2))
+		return;
+	for (int round = 0; round < 3 * chunks; round++) {
+		int c = chunks > 1 ? 1 + (int)next((uint32_t)chunks - 1) : 0;
+
+		if (c > 0 && layout->first[c] + 1 < layout->first[c + 1])
+			layout->first[c]++;
+	}
+}
+
+/* A random valid plan, or false. */
+static bool
+any_plan(const struct fixture *f, enum framework framework, const char *version,
+    struct plan_view *plan)
+{
+	static void (*const choose[])(struct strategy *) = {
+	    any_megatron, any_deepspeed, any_torchtitan};
+	struct strategy *s = &plan->strategy;
+
+	*plan = (struct plan_view){.model = f->model, .gpu = "H100-SXM5-80GB"};
+	strategy_init(s);
+	s->framework = framework;
+	s->framework_version = version;
+	s->world = 8 << next(5);
+	s->tp = power(3);
+	s->pp = power(3);
+	s->ep = power(5);
+	s->micro_batch = power(2);
+	s->global_batch = 512;
+	s->seq_len = 4096;
+	s->recompute = any_recompute();
+	choose[framework](s);
+	if (s->pp == 1)
+		s->vpp = 1;
+	strategy_derive(s, f->model, 0);
+	if (strategy_first_violation(s, f->model))
+		return false;
+	any_layout(f, plan);
+	plan->gpus_per_node = 8;
+	plan->nodes = s->world / 8;
+	return true;
+}
+
+/* --- comparison ----------------------------------------------------------------------------- */
+
+/* What a target's files cannot say, by bit. */
+enum {
+	NO_LOSS = 1,
+	NO_RECOMPUTE = 2,
+	NO_LENGTH = 4,
+	NO_GRAPHS = 8,
+};
+
+#define SIZE(name)                                                                                 \
+	{                                                                                          \
+		#name, offsetof(struct strategy, name)                                             \
+	}
+static const struct {
+	const char *name;
+	size_t offset;
+} sizes[] = {SIZE(world), SIZE(tp), SIZE(cp), SIZE(pp), SIZE(vpp), SIZE(ep), SIZE(dp), SIZE(edp),
+    SIZE(etp), SIZE(gtp), SIZE(egtp), SIZE(dp_replicate), SIZE(dp_shard), SIZE(micro_batch),
+    SIZE(global_batch), SIZE(micro_batches), SIZE(experts_per_rank)};
+
+/* Communication that there is none of is hidden by nothing. */
+static unsigned
+real_overlap(const struct strategy *s)
+{
+	unsigned overlap = s->overlap;
+
+	if (s->tp == 1)
+		overlap &= ~(unsigned)OVERLAP_TP;
+	if (s->ep == 1)
+		overlap &= ~(unsigned)OVERLAP_EP;
+	if (s->vpp == 1)
+		overlap &= ~(unsigned)OVERLAP_PP;
+	return overlap;
+}
+
+static void
+differ(struct str *out, const char *name, const char *a, const char *b)
+{
+	if (strcmp(a, b) != 0)
+		str_addf(out, "%s %s became %s; ", name, a, b);
+}
+
+static void
+differ_int(struct str *out, const char *name, int64_t a, int64_t b)
+{
+	if (a != b)
+		str_addf(out, "%s %lld became %lld; ", name, (long long)a, (long long)b);
+}
+
+/* torchtitan's sharding over one rank is none. */
+static bool
+shards(const struct strategy *s)
+{
+	return s->framework != FRAMEWORK_TORCHTITAN || s->dp_shard * s->cp > 1;
+}
+
+static void
+compare_settings(
+    struct str *out, const struct strategy *a, const struct strategy *b, bool moe, unsigned without)
+{
+	if (!(without & NO_RECOMPUTE))
+		differ(out, "recompute", recompute_text(out->arena, a->recompute),
+		    recompute_text(out->arena, b->recompute));
+	if (!(without & NO_LOSS))
+		differ(out, "loss", loss_names[a->loss], loss_names[b->loss]);
+	if (!(without & NO_LENGTH))
+		differ_int(out, "seq_len", a->seq_len, b->seq_len);
+	if (!(without & NO_GRAPHS))
+		differ_int(out, "cuda_graphs", a->cuda_graphs, b->cuda_graphs);
+	if (moe)
+		differ(out, "dispatcher", dispatcher_names[a->dispatcher],
+		    dispatcher_names[b->dispatcher]);
+	differ(out, "precision", precision_names[a->precision], precision_names[b->precision]);
+	differ(out, "grad_type", float_type_names[a->grad_type], float_type_names[b->grad_type]);
+	differ(out, "moments", float_type_names[a->moment_type], float_type_names[b->moment_type]);
+	differ(out, "order", a->order ? a->order : "", b->order ? b->order : "");
+	if (shards(a))
+		differ_int(out, "zero", a->zero, b->zero);
+	differ_int(out, "schedule", a->schedule, b->schedule);
+	differ_int(out, "offload", a->offload, b->offload);
+	differ_int(out, "offload %", (int64_t)(1000 * a->offload_fraction),
+	    (int64_t)(1000 * b->offload_fraction));
+	differ_int(out, "capacity", (int64_t)(1000 * a->capacity), (int64_t)(1000 * b->capacity));
+	differ_int(out, "overlap", real_overlap(a), real_overlap(b));
+	differ_int(out, "auto_ep", a->auto_ep, b->auto_ep);
+	if (moe && !a->auto_ep)
+		differ_int(out, "expert_tp", a->expert_tp == 1, b->expert_tp == 1);
+	differ_int(out, "data_before_expert", a->data_before_expert, b->data_before_expert);
+}
+
+static void
+compare_layouts(struct str *out, const struct plan_view *plan, const struct strategy *back,
+    struct diags *diags)
+{
+	struct layout layout;
+	int chunks = plan->layout.pp * plan->layout.vpp;
+
+	layout_even(&layout, plan->model->layers, (int)back->pp, (int)back->vpp);
+	if (back->layout && layout_parse(&layout, back->layout, plan->model, (int)back->pp, diags,
+				(struct loc){NULL, 0, 0}) != 0)
+		str_add(out, "the layout does not parse; ");
+	else if (layout.pp == plan->layout.pp && layout.vpp == plan->layout.vpp &&
+		 memcmp(layout.first, plan->layout.first,
+		     (size_t)(chunks + 1) * sizeof(*layout.first)) != 0)
+		str_add(out, "layers are on other chunks; ");
+}
+
+static const char *
+differences(struct fixture *f, const struct plan_view *plan, const struct strategy *back,
+    unsigned without)
+{
+	struct str out = str_new(f->arena);
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		const char *a = (const char *)&plan->strategy, *b = (const char *)back;
+
+		if (!model_moe(plan->model) && strstr("etp edp", sizes[i].name))
+			continue;
+		differ_int(&out, sizes[i].name, *(const int64_t *)(const void *)(a + sizes[i].offset),
+		    *(const int64_t *)(const void *)(b + sizes[i].offset));
+	}
+	compare_settings(&out, &plan->strategy, back, model_moe(plan->model) != NULL, without);
+	compare_layouts(&out, plan, back, f->diags);
+	return out.text;
+}
+
+/* --- one target ----------------------------------------------------------------------------- */
+
+struct way {
+	const char *target, *version;
+	enum framework framework;
+	const char *file;    /* which of the files is read; NULL all of them */
+	const char *launch;  /* target whose files say the world */
+	unsigned without;
+	bool (*readable)(const struct plan_view *plan); /* NULL: always */
+};
+
+static const struct emit_target *
+find_target(const char *name)
+{
+	const struct emit_target *target = emit_targets;
+
+	while (strcmp(target->name, name) != 0)
+		target++;
+	return target;
+}
+
+static void
+import(struct fixture *f, struct config *config, const struct emitted *file, const char *what)
+{
+	int result = config_import(config, f->arena, f->diags, file->name, file->text, strlen(file->text));
+
+	cr_assert(result == 0 && f->diags->errors == 0, "%s of %s is not read: %s\n%s", file->name, what,
+	    f->diags->last ? f->diags->last->message : "?", file->text);
+}
+
+/* A file of comments alone has nothing to read. */
+static bool
+says_something(const char *text)
+{
+	for (; text && *text; text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL)
+		if (*text != '#' && *text != '\n')
+			return true;
+	return false;
+}
+
+static void
+read_back(struct fixture *f, const struct way *way, const struct plan_view *plan,
+    const struct emitted *files, struct strategy *back)
+{
+	const char *what = strategy_options_text(f->arena, &plan->strategy);
+	const struct emitted *launch = way->launch
+	    ? find_target(way->launch)->emit(f->arena, f->diags, plan, NULL) : NULL;
+	struct config config;
+
+	config_init(&config);
+	config.version = way->version;
+	for (; files; files = files->next)
+		if (way->file ? strcmp(files->name, way->file) == 0 : says_something(files->text))
+			import(f, &config, files, what);
+	for (; launch; launch = launch->next)
+		import(f, &config, launch, what);
+	*back = config.strategy;
+	back->framework_version = plan->strategy.framework_version;
+	strategy_derive(back, plan->model, 0);
+}
+
+/* Emits and reads; false when the target does not express the plan or not in this file. */
+static bool
+try_plan(struct fixture *f, const struct way *way, const struct plan_view *plan)
+{
+	const struct emit_target *target = find_target(way->target);
+	const char *version = way->version ? way->version : target->newest;
+	const struct emitted *files =
+	    target->emit(f->arena, diags_new(f->arena), plan, version), *file = files;
+	struct strategy back;
+
+	while (way->file && file && strcmp(file->name, way->file) != 0)
+		file = file->next;
+	if (!file || (way->readable && !way->readable(plan)))
+		return false;
+	read_back(f, way, plan, files, &back);
+	const char *differ = differences(f, plan, &back, way->without);
+	cr_assert_str_empty(differ, "%s: %s\n%s\n%s\n%s", way->target, differ, plan->model->name,
+	    strategy_options_text(f->arena, &plan->strategy), file->text);
+	return true;
+}
+
+static void
+try_way(const struct way *way, int least)
+{
+	int read = 0;
+
+	for (int i = 0; i < MODELS; i++) {
+		struct fixture f = fixture_new(models[i], NULL, "dgx-h100");
+		const char *version = way->version ? way->version : find_target(way->target)->newest;
+
+		for (int j = 0; j < PLANS / MODELS; j++) {
+			struct arena_mark mark = arena_mark(f.arena);
+			struct plan_view plan;
+
+			if (any_plan(&f, way->framework, version, &plan))
+				read += try_plan(&f, way, &plan);
+			arena_reset(f.arena, mark);
+		}
+		fixture_free(&f);
+	}
+	cr_log_info("%s: %d plans", way->target, read);
+	cr_assert(read >= least, "%s: %d plans only", way->target, read);
+}
+
+Test(roundtrip, megatron_script)
+{
+	static const struct way way = {.target = "megatron", .framework = FRAMEWORK_MEGATRON,
+	    .file = "pretrain.sh"};
+
+	try_way(&way, 6000);
+}
+
+Test(roundtrip, megatron_arguments)
+{
+	static const struct way way = {.target = "megatron", .version = "0.15",
+	    .framework = FRAMEWORK_MEGATRON, .file = "megatron-arguments.txt", .launch = "slurm"};
+
+	try_way(&way, 4000);
+}
+
+Test(roundtrip, megatron_bridge)
+{
+	static const struct way way = {.target = "megatron-bridge", .framework = FRAMEWORK_MEGATRON,
+	    .launch = "torchrun", .without = NO_LOSS | NO_GRAPHS};
+
+	try_way(&way, 1000);
+}
+
+/* An mpu of the client's own, which no file names. */
+static bool
+has_no_mpu(const struct plan_view *plan)
+{
+	return plan->strategy.tp == 1 || (plan->strategy.pp == 1 && plan->strategy.auto_ep) ||
+	       (plan->strategy.pp == 1 && !model_moe(plan->model));
+}
+
+Test(roundtrip, deepspeed)
+{
+	static const struct way way = {.target = "deepspeed", .framework = FRAMEWORK_DEEPSPEED,
+	    .launch = "deepspeed-launch", .without = NO_LOSS | NO_LENGTH | NO_RECOMPUTE,
+	    .readable = has_no_mpu};
+
+	try_way(&way, 600);
+}
+
+Test(roundtrip, torchtitan_toml)
+{
+	static const struct way way = {.target = "torchtitan", .version = "0.2.2",
+	    .framework = FRAMEWORK_TORCHTITAN, .launch = "mpirun"};
+
+	try_way(&way, 3000);
+}
+
+Test(roundtrip, torchtitan_overrides)
+{
+	static const struct way way = {.target = "torchtitan", .framework = FRAMEWORK_TORCHTITAN,
+	    .file = "torchtitan-overrides.txt", .launch = "torchrun",
+	    .without = NO_LOSS};
+
+	try_way(&way, 200);
+}
