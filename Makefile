@@ -137,7 +137,7 @@ fuzzers: $(FUZZ_BIN)
 # Sub-makes run in parallel even when this one does not.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 RUN = OBJ='$(OBJ)' TEST_FILTER='$(TEST_FILTER)' sh tests/run.sh
-SUITES = unit prop golden schema fuzz docs
+SUITES = unit prop golden schema rules fuzz docs
 
 demo: ## Install what is missing, build, and plan a public model on a public cluster
 	@sh tests/setup.sh demo

@@ -225,9 +225,9 @@ static void
 read_dispatcher(struct reader *r, const struct doc *value)
 {
 	struct config *config = &r->out->config;
-	bool fused = value->text && (strcmp(value->text, "deepep") == 0 ||
-					strcmp(value->text, "hybridep") == 0 ||
-					strcmp(value->text, "ncclep") == 0);
+	bool fused = value->text &&
+		     (strcmp(value->text, "deepep") == 0 || strcmp(value->text, "hybridep") == 0 ||
+			 strcmp(value->text, "ncclep") == 0);
 	struct doc *flex;
 
 	if (r->out->other || config->strategy.framework != FRAMEWORK_MEGATRON || !fused) {
@@ -412,8 +412,8 @@ settle_model(struct reader *r)
 	int64_t hidden = setting_size(config, "hidden_size");
 	const struct model *found = config->model;
 
-	if (found && ((layers > 0 && layers != found->layers) ||
-			 (hidden > 0 && hidden != found->hidden)))
+	if (found &&
+	    ((layers > 0 && layers != found->layers) || (hidden > 0 && hidden != found->hidden)))
 		config->model = NULL;
 	if (!config->model)
 		config->model = shaped_model(r);

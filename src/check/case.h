@@ -11,8 +11,8 @@
  */
 struct check_case {
 	struct config config;
-	const char *framework; /* as written */
-	bool other;            /* not one whose rules are known */
+	const char *framework;	    /* as written */
+	bool other;		    /* not one whose rules are known */
 	const struct doc **unknown; /* fields that nobody understands */
 	size_t n_unknown;
 	struct check_case *next;

@@ -7,12 +7,25 @@
 #include "check/config.h"
 
 #define STRATEGY(name, member, text)                                                               \
-	{name, CASE_STRATEGY, offsetof(struct strategy, member), NULL, false, text}
+	{                                                                                          \
+		name, CASE_STRATEGY, offsetof(struct strategy, member), NULL, false, text          \
+	}
 #define LAUNCH(name, member, text)                                                                 \
-	{name, CASE_LAUNCH, offsetof(struct launch, member), NULL, false, text}
-#define SETTING(name, setting, text) {name, CASE_SETTING, 0, setting, false, text}
-#define OWN(name, text) {name, CASE_SETTING, 0, NULL, true, text}
-#define SPECIAL(name, text) {name, CASE_SPECIAL, 0, NULL, false, text}
+	{                                                                                          \
+		name, CASE_LAUNCH, offsetof(struct launch, member), NULL, false, text              \
+	}
+#define SETTING(name, setting, text)                                                               \
+	{                                                                                          \
+		name, CASE_SETTING, 0, setting, false, text                                        \
+	}
+#define OWN(name, text)                                                                            \
+	{                                                                                          \
+		name, CASE_SETTING, 0, NULL, true, text                                            \
+	}
+#define SPECIAL(name, text)                                                                        \
+	{                                                                                          \
+		name, CASE_SPECIAL, 0, NULL, false, text                                           \
+	}
 
 /* clang-format off */
 const struct case_field case_fields[] = {

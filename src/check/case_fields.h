@@ -14,10 +14,10 @@ enum case_target { CASE_STRATEGY, CASE_LAUNCH, CASE_SETTING, CASE_SPECIAL };
 struct case_field {
 	const char *name;
 	enum case_target target;
-	size_t offset;       /* CASE_STRATEGY and CASE_LAUNCH: of an int64_t */
+	size_t offset;	     /* CASE_STRATEGY and CASE_LAUNCH: of an int64_t */
 	const char *setting; /* CASE_SETTING: its name; NULL the same */
 	bool own;
-	const char *text;    /* for the man page; NULL: another spelling of the row before */
+	const char *text; /* for the man page; NULL: another spelling of the row before */
 };
 extern const struct case_field case_fields[]; /* ends with name NULL */
 const struct case_field *case_field_find(const char *name);

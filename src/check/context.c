@@ -362,7 +362,8 @@ config_defaults(struct config *config)
 	if (!s->framework_version)
 		s->framework_version = config->version;
 
-	/* Megatron-Core: "expert_tensor_model_parallel_size defaults to tensor_model_parallel_size". */
+	/* Megatron-Core: "expert_tensor_model_parallel_size defaults to
+	 * tensor_model_parallel_size". */
 	if (config->form == CONFIG_MEGATRON && s->etp <= 0)
 		s->etp = s->tp > 0 ? s->tp : 1;
 	if (complete && s->zero < 0 && config->form != CONFIG_TORCHTITAN)

@@ -14,9 +14,9 @@ struct facts {
 	struct arena *arena;
 	/* The model, or a one-layer-kind stand-in that holds the few sizes that were stated. */
 	const struct model *model;
-	bool partial;     /* it is such a stand-in */
-	bool complete;    /* a setting that is not there has the framework's default */
-	bool options;     /* a case that tells options: others are not there */
+	bool partial;	    /* it is such a stand-in */
+	bool complete;	    /* a setting that is not there has the framework's default */
+	bool options;	    /* a case that tells options: others are not there */
 	unsigned framework; /* bit as in struct rule */
 	const char *version;
 	const struct setting *setting; /* in rules for every setting, else NULL */

@@ -98,13 +98,14 @@ facts_dense_rank_params(const struct facts *facts)
 
 		if (!value_is_numeric(&all) || !value_is_numeric(&experts))
 			return value_undecided;
-		return value_number((value_as_number(&all) - value_as_number(&experts)) / (tp * pp));
+		return value_number(
+		    (value_as_number(&all) - value_as_number(&experts)) / (tp * pp));
 	}
 	params_count(facts->check->model, &params);
 	split = (double)(parts[COMPONENT_ATTENTION] + parts[COMPONENT_DENSE_MLP] +
 			 parts[COMPONENT_SHARED_EXPERT]);
-	copied = (double)(parts[COMPONENT_ROUTER] + parts[COMPONENT_NORMS] +
-			  parts[COMPONENT_OTHER]);
+	copied =
+	    (double)(parts[COMPONENT_ROUTER] + parts[COMPONENT_NORMS] + parts[COMPONENT_OTHER]);
 	ends = (double)parts[COMPONENT_EMBEDDING];
 	if (s->pp == 1)
 		ends += (double)parts[COMPONENT_HEAD];
@@ -139,10 +140,10 @@ bytes(const struct facts *facts, bool moved)
 
 	if (!value_is_numeric(&dense) || !value_is_numeric(&experts) || s->dp <= 0 || s->edp <= 0)
 		return value_undecided;
-	expert_bytes =
-	    value_as_number(&experts) * bytes_per_param(facts, (double)s->edp, moved);
-	return value_number(expert_bytes + value_as_number(&dense) *
-					       bytes_per_param(facts, (double)(s->dp * s->cp), moved));
+	expert_bytes = value_as_number(&experts) * bytes_per_param(facts, (double)s->edp, moved);
+	return value_number(
+	    expert_bytes +
+	    value_as_number(&dense) * bytes_per_param(facts, (double)(s->dp * s->cp), moved));
 }
 
 struct value

@@ -2,7 +2,7 @@
 /* Which words do conditions and messages have beside the frameworks' own? One row a word. */
 #include <string.h>
 
-#include "check/context.h"
+#include "check/context_machine.h"
 #include "planner/params.h"
 
 static struct value
@@ -125,7 +125,7 @@ static struct value
 offload_term(const struct facts *facts)
 {
 	return facts->check->strategy->offload == OFFLOAD_OPTIMIZER ? value_text("optimizer")
-								     : value_undecided;
+								    : value_undecided;
 }
 
 static const struct layer_kind *
@@ -246,137 +246,6 @@ kv_heads_term(const struct facts *facts)
 }
 
 static struct value
-nodes_term(const struct facts *facts)
-{
-	int64_t nodes = facts->check->config->launch.nodes;
-
-	if (nodes > 0)
-		return value_int(nodes);
-	return facts->check->cluster ? known(facts->check->cluster->nodes) : value_undecided;
-}
-
-static struct value
-gpus_per_node_term(const struct facts *facts)
-{
-	return facts->check->cluster ? known(facts->check->cluster->gpus_per_node)
-				     : value_undecided;
-}
-
-static struct value
-cluster_world_term(const struct facts *facts)
-{
-	return facts->check->cluster ? known(facts->check->cluster->world) : value_unset;
-}
-
-static struct value
-domain_gpus_term(const struct facts *facts)
-{
-	return facts->check->cluster ? known(facts->check->cluster->domain_gpus) : value_undecided;
-}
-
-/* What was stated, in GiB, stands before the catalogue. */
-static struct value
-gpu_bytes_term(const struct facts *facts)
-{
-	const struct setting *stated = setting_find(facts->check->config, "gpu_mem_gib");
-
-	if (stated && stated->value->kind == DOC_NUMBER)
-		return value_number(stated->value->number * (double)(1 << 30));
-	return facts->check->cluster ? value_number(facts->check->cluster->gpu.usable_bytes.value)
-				     : value_undecided;
-}
-
-/* CUDA compute capability, major, by the name of the part. */
-static struct value
-gpu_arch_term(const struct facts *facts)
-{
-	static const struct {
-		const char *prefix;
-		int major;
-	} parts[] = {{"V100", 7}, {"T4", 7}, {"A100", 8}, {"A800", 8}, {"L40", 8}, {"A10", 8},
-	    {"H100", 9}, {"H200", 9}, {"H800", 9}, {"H20", 9}, {"GH200", 9}, {"B200", 10},
-	    {"B300", 10}, {"GB200", 10}, {"GB300", 10}};
-	const struct cluster *cluster = facts->check->cluster;
-
-	for (size_t i = 0; cluster && i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (strncmp(cluster->gpu.name, parts[i].prefix, strlen(parts[i].prefix)) == 0)
-			return value_int(parts[i].major);
-	return value_unset;
-}
-
-static struct value
-launcher_term(const struct facts *facts)
-{
-	const char *launcher = facts->check->config->launch.launcher;
-
-	return launcher ? value_text(launcher) : value_unset;
-}
-
-static struct value
-launch_nodes_term(const struct facts *facts)
-{
-	int64_t nodes = facts->check->config->launch.nodes;
-
-	return nodes > 0 ? value_int(nodes) : value_undecided;
-}
-
-static struct value
-launch_procs_term(const struct facts *facts)
-{
-	int64_t processes = facts->check->config->launch.processes_per_node;
-
-	return processes > 0 ? value_int(processes) : value_undecided;
-}
-
-static struct value
-env_world_term(const struct facts *facts)
-{
-	int64_t world = facts->check->config->launch.world_size;
-
-	return world > 0 ? value_int(world) : value_unset;
-}
-
-static struct value
-env_rank_term(const struct facts *facts)
-{
-	int64_t rank = facts->check->config->launch.rank;
-
-	return rank >= 0 ? value_int(rank) : value_unset;
-}
-
-static struct value
-env_local_rank_term(const struct facts *facts)
-{
-	int64_t rank = facts->check->config->launch.local_rank;
-
-	return rank >= 0 ? value_int(rank) : value_unset;
-}
-
-static struct value
-master_addr_term(const struct facts *facts)
-{
-	const char *address = facts->check->config->launch.master_addr;
-
-	return address ? value_text(address) : value_unset;
-}
-
-static struct value
-master_port_term(const struct facts *facts)
-{
-	int64_t port = facts->check->config->launch.master_port;
-
-	return port > 0 ? value_int(port) : value_unset;
-}
-
-static struct value
-slots_term(const struct facts *facts)
-{
-	const struct doc *hostfile = facts->check->config->launch.hostfile;
-
-	return hostfile ? value_of_doc(facts->arena, hostfile) : value_unset;
-}
-
-static struct value
 complete_term(const struct facts *facts)
 {
 	return value_int(facts->complete);
@@ -489,58 +358,6 @@ version_term(const struct facts *facts)
 	return value_text(facts->version ? facts->version : newest ? newest : "newest");
 }
 
-static struct value
-verdict_term(const struct facts *facts)
-{
-	const struct estimate *estimate = facts->check->estimate;
-
-	return estimate ? value_text(verdict_names[estimate->verdict]) : value_unset;
-}
-
-static struct value
-skewed_verdict_term(const struct facts *facts)
-{
-	const struct estimate *estimate = facts->check->estimate;
-
-	return estimate ? value_text(verdict_names[estimate->skewed_verdict]) : value_undecided;
-}
-
-static struct value
-worst_bytes_term(const struct facts *facts)
-{
-	const struct estimate *estimate = facts->check->estimate;
-
-	return estimate ? value_number(estimate->worst_bytes) : value_undecided;
-}
-
-static struct value
-skewed_bytes_term(const struct facts *facts)
-{
-	const struct estimate *estimate = facts->check->estimate;
-	double worst = 0;
-
-	for (int i = 0; estimate && estimate->stages && i < estimate->n_stages; i++)
-		if (estimate->stages[i].skewed_bytes > worst)
-			worst = estimate->stages[i].skewed_bytes;
-	return worst > 0 ? value_number(worst) : value_undecided;
-}
-
-static struct value
-capacity_bytes_term(const struct facts *facts)
-{
-	const struct estimate *estimate = facts->check->estimate;
-
-	return estimate ? value_number(estimate->capacity_bytes) : value_undecided;
-}
-
-static struct value
-worst_stage_term(const struct facts *facts)
-{
-	const struct estimate *estimate = facts->check->estimate;
-
-	return estimate ? value_int(estimate->worst_stage) : value_undecided;
-}
-
 /* clang-format off */
 const struct term terms[] = {
 	{"world", "ranks, WORLD_SIZE", "", world_term},
@@ -598,10 +415,12 @@ const struct term terms[] = {
 	{"dense_params_per_rank", "dense parameters on a rank, a mean stage and an embedding", "",
 	    facts_dense_rank_params},
 	{"expert_params_per_rank", "expert parameters on a rank, a mean stage",
-	    "params_most_loaded", facts_expert_rank_params},
+	    "params_most_loaded",
+	    facts_expert_rank_params},
 	{"state_bytes", "weights, gradients and optimizer of a rank, nothing offloaded", "",
 	    facts_state_bytes},
-	{"offloaded_bytes", "the same with the optimizer in host memory", "", facts_offloaded_bytes},
+	{"offloaded_bytes", "the same with the optimizer in host memory", "",
+	    facts_offloaded_bytes},
 	{"nodes", "nodes of the launch or the cluster", "", nodes_term},
 	{"gpus_per_node", "GPUs of a node", "physical_gpus_per_node", gpus_per_node_term},
 	{"cluster_world", "GPUs of the cluster", "", cluster_world_term},

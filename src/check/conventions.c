@@ -54,17 +54,18 @@ product(const struct sizes *s, struct convention *c)
 	c->edp = c->dp;
 	c->valid = c->dp > 0;
 	c->arithmetic =
-	    c->valid ? arena_printf(s->arena, "EP %lld x TP %lld x PP %lld = %lld, %lld / %lld: DP %lld",
-			   (long long)s->ep, (long long)s->tp, (long long)s->pp, (long long)copy,
-			   (long long)s->world, (long long)copy, (long long)c->dp)
-		     : not_divided(s, "EP x TP x PP", copy);
+	    c->valid
+		? arena_printf(s->arena, "EP %lld x TP %lld x PP %lld = %lld, %lld / %lld: DP %lld",
+		      (long long)s->ep, (long long)s->tp, (long long)s->pp, (long long)copy,
+		      (long long)s->world, (long long)copy, (long long)c->dp)
+		: not_divided(s, "EP x TP x PP", copy);
 	if (s->cp > 1 && c->valid) {
 		bool counted = s->world % times(copy, s->cp) == 0;
 
 		c->arithmetic = arena_printf(s->arena, "%s (CP %lld not counted; counted: %s)",
 		    c->arithmetic, (long long)s->cp,
-		    counted ? arena_printf(s->arena, "DP %lld",
-				  (long long)(s->world / times(copy, s->cp)))
+		    counted ? arena_printf(
+				  s->arena, "DP %lld", (long long)(s->world / times(copy, s->cp)))
 			    : "impossible");
 	}
 }
@@ -83,10 +84,10 @@ megatron(const struct sizes *s, struct convention *c, int64_t etp)
 	if (c->dp == 0)
 		c->arithmetic = not_divided(s, "TP x CP x PP", dense);
 	else if (c->edp == 0)
-		c->arithmetic =
-		    not_divided(s, arena_printf(s->arena, "ETP %lld x EP %lld x PP %lld",
-				       (long long)etp, (long long)s->ep, (long long)s->pp),
-			expert);
+		c->arithmetic = not_divided(s,
+		    arena_printf(s->arena, "ETP %lld x EP %lld x PP %lld", (long long)etp,
+			(long long)s->ep, (long long)s->pp),
+		    expert);
 	else
 		c->arithmetic = arena_printf(s->arena,
 		    "%lld / (TP x CP x PP %lld): DP %lld; %lld / (ETP x EP x PP %lld): EDP %lld%s",
@@ -122,7 +123,8 @@ deepspeed(const struct sizes *s, struct convention *c, bool expert_tp, bool auto
 		    expert_tp ? "dp" : "a stage of", (long long)pool, (long long)s->ep);
 	else
 		c->arithmetic = arena_printf(s->arena, "%s %lld / EP %lld: EDP %lld",
-		    expert_tp ? "dp" : "stage", (long long)pool, (long long)s->ep, (long long)c->edp);
+		    expert_tp ? "dp" : "stage", (long long)pool, (long long)s->ep,
+		    (long long)c->edp);
 	if (s->cp > 1)
 		c->dp = c->edp = 0;
 	if (auto_ep && c->valid && s->tp > 1 && s->pp > 1) {
@@ -152,9 +154,9 @@ torchtitan(const struct sizes *s, struct convention *c, int64_t etp)
 		    (long long)shard, (long long)s->cp, (long long)s->tp, (long long)region,
 		    (long long)experts);
 	else
-		c->arithmetic = arena_printf(s->arena,
-		    "dp_shard %lld, %lld / EP %lld: efsdp %lld", (long long)shard,
-		    (long long)region, (long long)experts, (long long)(region / experts));
+		c->arithmetic = arena_printf(s->arena, "dp_shard %lld, %lld / EP %lld: efsdp %lld",
+		    (long long)shard, (long long)region, (long long)experts,
+		    (long long)(region / experts));
 }
 
 /* Is this the arithmetic that the configuration is in? */

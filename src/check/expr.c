@@ -100,8 +100,7 @@ parse_quoted(struct parser *p)
 
 	if (!end)
 		return fail(p, "a quote that is not closed");
-	expr->constant =
-	    value_text(arena_strndup(p->arena, p->at + 1, (size_t)(end - p->at) - 1));
+	expr->constant = value_text(arena_strndup(p->arena, p->at + 1, (size_t)(end - p->at) - 1));
 	p->at = end + 1;
 	return expr;
 }
@@ -197,8 +196,7 @@ struct symbol {
 
 static const struct symbol products[] = {
     {"*", EXPR_MULTIPLY}, {"/", EXPR_DIVIDE}, {"%", EXPR_REMAINDER}, {NULL, EXPR_CONSTANT}};
-static const struct symbol sums[] = {
-    {"+", EXPR_ADD}, {"-", EXPR_SUBTRACT}, {NULL, EXPR_CONSTANT}};
+static const struct symbol sums[] = {{"+", EXPR_ADD}, {"-", EXPR_SUBTRACT}, {NULL, EXPR_CONSTANT}};
 /* Longer symbols first. */
 static const struct symbol comparisons[] = {{"==", EXPR_EQUAL}, {"!=", EXPR_DIFFERENT},
     {"<=", EXPR_AT_MOST}, {">=", EXPR_AT_LEAST}, {"<", EXPR_LESS}, {">", EXPR_GREATER},

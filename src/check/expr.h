@@ -19,7 +19,7 @@ struct arena;
  */
 enum value_kind {
 	VALUE_UNDECIDED, /* nobody can tell */
-	VALUE_UNSET,     /* known not to be there; undecided in arithmetic */
+	VALUE_UNSET,	 /* known not to be there; undecided in arithmetic */
 	VALUE_INT,
 	VALUE_NUMBER,
 	VALUE_TEXT,
@@ -42,8 +42,8 @@ struct expr_scope {
 
 struct expr_function {
 	const char *name; /* NULL ends a table */
-	int min, max;     /* arguments; max -1: any number */
-	bool raw;         /* gets unset and undecided arguments too */
+	int min, max;	  /* arguments; max -1: any number */
+	bool raw;	  /* gets unset and undecided arguments too */
 	struct value (*call)(
 	    const struct expr_scope *scope, const struct value *arguments, size_t count);
 };

@@ -215,7 +215,7 @@ call_whole(const struct expr_scope *scope, const struct value *arguments, size_t
 {
 	(void)scope, (void)count;
 	return arguments[0].kind == VALUE_INT && arguments[0].integer > 0 ? arguments[0]
-									   : value_undecided;
+									  : value_undecided;
 }
 
 /* all_equal(list, value) */

@@ -65,7 +65,8 @@ find_first_ranks(struct places *p)
 	for (int64_t i = 0; i < p->pp * p->tp; i++)
 		p->dense_rank[i] = -1;
 	for (int64_t r = p->world - 1; r >= 0; r--) {
-		int64_t expert = (p->stage[r] * p->ep + p->expert[r]) * p->etp + p->expert_tensor[r];
+		int64_t expert =
+		    (p->stage[r] * p->ep + p->expert[r]) * p->etp + p->expert_tensor[r];
 
 		p->expert_rank[expert] = (int32_t)r;
 		p->dense_rank[p->stage[r] * p->tp + p->tensor[r]] = (int32_t)r;
@@ -73,7 +74,8 @@ find_first_ranks(struct places *p)
 }
 
 static int
-places_init(struct places *p, struct arena *arena, struct diags *diags, const struct plan_view *plan)
+places_init(
+    struct places *p, struct arena *arena, struct diags *diags, const struct plan_view *plan)
 {
 	const struct strategy *s = &plan->strategy;
 	const struct group_table *table = groups_build(arena, diags, s);
@@ -81,8 +83,8 @@ places_init(struct places *p, struct arena *arena, struct diags *diags, const st
 
 	if (!table)
 		return -1;
-	*p = (struct places){plan, s->world, s->pp, s->ep, s->etp, s->tp, NULL, NULL, NULL, NULL,
-	    NULL, NULL};
+	*p = (struct places){
+	    plan, s->world, s->pp, s->ep, s->etp, s->tp, NULL, NULL, NULL, NULL, NULL, NULL};
 	p->stage = arena_array(arena, world, sizeof(*p->stage));
 	p->expert = arena_array(arena, world, sizeof(*p->expert));
 	p->expert_tensor = arena_array(arena, world, sizeof(*p->expert_tensor));
@@ -93,8 +95,8 @@ places_init(struct places *p, struct arena *arena, struct diags *diags, const st
 	fill_stages(table, p);
 	fill_places(table, "ep", p->expert);
 	fill_places(table, "tp", p->tensor);
-	fill_places(table, s->framework == FRAMEWORK_MEGATRON ? "expert_tp" : "etp",
-	    p->expert_tensor);
+	fill_places(
+	    table, s->framework == FRAMEWORK_MEGATRON ? "expert_tp" : "etp", p->expert_tensor);
 	if (s->framework == FRAMEWORK_DEEPSPEED && s->etp > 1)
 		fill_places(table, "tp", p->expert_tensor);
 	find_first_ranks(p);
@@ -137,8 +139,8 @@ add_row(struct builder *b, struct reshard_row row)
 	if (b->out->n_rows == b->room) {
 		size_t more = b->room > 0 ? 2 * b->room : 256;
 
-		b->out->rows = arena_grow(b->arena, b->out->rows, b->room * sizeof(row),
-		    more * sizeof(row));
+		b->out->rows =
+		    arena_grow(b->arena, b->out->rows, b->room * sizeof(row), more * sizeof(row));
 		b->room = more;
 	}
 	row.moves = row.old_rank != row.new_rank;
@@ -180,13 +182,13 @@ add_experts(struct builder *b, int first, int last, int old_stage, int new_stage
 		for (int64_t i = 0; i < o->etp; i++)
 			for (int64_t j = 0; j < n->etp; j++)
 				if (overlap(i, o->etp, j, n->etp))
-					add_row(b, (struct reshard_row){first, last, e, end - 1, i,
-						       j,
-						       o->expert_rank[(old_stage * o->ep + old_ep) *
-									  o->etp + i],
-						       n->expert_rank[(new_stage * n->ep + new_ep) *
-									  n->etp + j],
-						       false});
+					add_row(
+					    b, (struct reshard_row){first, last, e, end - 1, i, j,
+						   o->expert_rank
+						       [(old_stage * o->ep + old_ep) * o->etp + i],
+						   n->expert_rank
+						       [(new_stage * n->ep + new_ep) * n->etp + j],
+						   false});
 		e = end;
 	}
 }
@@ -199,7 +201,8 @@ add_rows(struct builder *b, const struct model *model)
 	int layers = (int)model->layers;
 
 	for (int first = 0, last; first < layers; first = last + 1) {
-		int old_stage = stage_of(old_layout, first), new_stage = stage_of(new_layout, first);
+		int old_stage = stage_of(old_layout, first),
+		    new_stage = stage_of(new_layout, first);
 		int64_t experts = experts_of(model, first);
 
 		last = first;
@@ -274,8 +277,9 @@ judge_megatron(struct reshard *out, const struct strategy *o, const struct strat
 	if (!model_split && o->dp == n->dp)
 		return;
 	out->weights = RESHARD_WITH;
-	out->weights_advice = "--ckpt-format torch_dist when it is saved (the legacy format 'torch' "
-			      "keeps one file a rank and loads into the same degrees only)";
+	out->weights_advice =
+	    "--ckpt-format torch_dist when it is saved (the legacy format 'torch' "
+	    "keeps one file a rank and loads into the same degrees only)";
 	out->optimizer = RESHARD_WITH;
 	out->optimizer_advice =
 	    model_split ? "--dist-ckpt-optim-fully-reshardable when it is saved; otherwise load "
@@ -295,16 +299,18 @@ judge_deepspeed(struct reshard *out, const struct strategy *o, const struct stra
 	if (o->tp != n->tp || o->pp != n->pp || o->ep != n->ep || o->dp != n->dp ||
 	    o->zero != n->zero) {
 		out->optimizer = RESHARD_CONVERTS;
-		out->optimizer_advice = "a universal checkpoint (ds_to_universal.py; experts of AutoEP "
-					"since 0.19, native MoE layers are not covered): expert "
-					"optimizer states are saved a file an expert-parallel rank";
+		out->optimizer_advice =
+		    "a universal checkpoint (ds_to_universal.py; experts of AutoEP "
+		    "since 0.19, native MoE layers are not covered): expert "
+		    "optimizer states are saved a file an expert-parallel rank";
 	}
 	if (o->tp != n->tp || o->pp != n->pp) {
 		out->weights = RESHARD_CONVERTS;
 		out->weights_advice = "a universal checkpoint, or weights in Hugging Face form";
 	} else if (o->ep != n->ep) {
-		out->weights_advice = "experts are saved a file each under their global number: any "
-				      "ep_size reads its own";
+		out->weights_advice =
+		    "experts are saved a file each under their global number: any "
+		    "ep_size reads its own";
 	}
 }
 
@@ -313,8 +319,9 @@ judge(struct reshard *out, const struct strategy *o, const struct strategy *n)
 {
 	if (o->framework != n->framework) {
 		out->weights = out->optimizer = RESHARD_CONVERTS;
-		out->weights_advice = "weights in Hugging Face form: the frameworks do not read each "
-				      "other's checkpoints";
+		out->weights_advice =
+		    "weights in Hugging Face form: the frameworks do not read each "
+		    "other's checkpoints";
 		out->optimizer_advice = "nothing: the optimizer starts afresh";
 	} else if (o->framework == FRAMEWORK_MEGATRON) {
 		judge_megatron(out, o, n);
@@ -357,7 +364,8 @@ reshard_plan(struct arena *arena, struct diags *diags, const struct plan_view *o
 		return NULL;
 	add_rows(&builder, new_plan->model);
 	if (out->n_rows > MAX_ROWS) {
-		diag_error(diags, nowhere, "%zu shards meet, the limit is %d", out->n_rows, MAX_ROWS);
+		diag_error(
+		    diags, nowhere, "%zu shards meet, the limit is %d", out->n_rows, MAX_ROWS);
 		return NULL;
 	}
 	for (int64_t r = 0; r < new_places.world; r++)

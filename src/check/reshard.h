@@ -12,14 +12,14 @@
 struct reshard_row {
 	int first_layer, last_layer;
 	int64_t first_expert, last_expert; /* -1: dense weights */
-	int64_t old_shard, new_shard;      /* of ETP for experts, of TP for dense weights */
+	int64_t old_shard, new_shard;	   /* of ETP for experts, of TP for dense weights */
 	int32_t old_rank, new_rank;
 	bool moves;
 };
 
 enum reshard_load {
-	RESHARD_LOADS,    /* as it is */
-	RESHARD_WITH,     /* with what `advice` names */
+	RESHARD_LOADS,	  /* as it is */
+	RESHARD_WITH,	  /* with what `advice` names */
 	RESHARD_CONVERTS, /* after a conversion */
 };
 extern const char *const reshard_load_names[];

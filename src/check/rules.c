@@ -13,11 +13,12 @@
 #include "check/rules_private.h"
 #include "check/rules_tables.h"
 
-const struct rule *const rule_tables[] = {rules_megatron, rules_megatron_moe,
-    rules_megatron_old, rules_deepspeed, rules_torchtitan, rules_libraries, rules_grid, rules_launch,
-    rules_arithmetic, rules_memory, rules_health, NULL};
+const struct rule *const rule_tables[] = {rules_megatron, rules_megatron_moe, rules_megatron_old,
+    rules_deepspeed, rules_torchtitan, rules_libraries, rules_grid, rules_launch, rules_arithmetic,
+    rules_memory, rules_health, NULL};
 
-static const struct expr_function *const functions[] = {expr_functions, rule_functions, placement_functions, NULL};
+static const struct expr_function *const functions[] = {
+    expr_functions, rule_functions, placement_functions, NULL};
 
 const struct rule *
 rule_find(const char *id)
@@ -130,11 +131,9 @@ int
 rule_compile(const struct rule *rule, struct compiled *c, struct arena *arena, struct diags *diags)
 {
 	*c = (struct compiled){.rule = rule};
-	if (rule->when &&
-	    !(c->when = parse(arena, diags, rule->when, strlen(rule->when))))
+	if (rule->when && !(c->when = parse(arena, diags, rule->when, strlen(rule->when))))
 		return -1;
-	if (rule->grid &&
-	    !(c->grid = parse(arena, diags, rule->grid, strlen(rule->grid))))
+	if (rule->grid && !(c->grid = parse(arena, diags, rule->grid, strlen(rule->grid))))
 		return -1;
 	if (rule->require && compile_pieces(c, arena, diags, rule->require) != 0)
 		return -1;
@@ -181,8 +180,8 @@ add_number(struct sink *sink, const char *name, const struct value *value)
 		diag_number(sink->diags, sink->diag, name, value_as_number(value));
 	else if (value->kind == VALUE_LIST && all_numeric(value))
 		for (size_t i = 0; i < value->count; i++)
-			diag_number(sink->diags, sink->diag, name,
-			    value_as_number(&value->items[i]));
+			diag_number(
+			    sink->diags, sink->diag, name, value_as_number(&value->items[i]));
 }
 
 static void
@@ -273,8 +272,7 @@ render(struct sink *sink, const char *text, const char *end, const char *problem
 
 /* Calls `visit` with the names of everything that stands in braces. */
 static void
-visit_braces(
-    struct sink *sink, const char *text, void (*visit)(void *context, const char *name))
+visit_braces(struct sink *sink, const char *text, void (*visit)(void *context, const char *name))
 {
 	struct arena *arena = sink->facts->arena;
 	const char *close;
@@ -346,8 +344,8 @@ int
 rule_check_templates(const struct rule *rule, struct arena *arena, struct diags *diags)
 {
 	struct compiled c;
-	int result = check_template(rule->message, arena, diags) |
-		     check_template(rule->hint, arena, diags);
+	int result =
+	    check_template(rule->message, arena, diags) | check_template(rule->hint, arena, diags);
 
 	if (rule_compile(rule, &c, arena, diags) != 0)
 		return -1;
@@ -478,8 +476,8 @@ decide(struct run *run, const struct compiled *c)
 static void
 drop_repetition(struct diags *diags, struct diag *before, int errors, int warnings, int notes)
 {
-	if (!before || diags->last == before || before->next != diags->last ||
-	    !before->rule || strcmp(before->rule, diags->last->rule) != 0 ||
+	if (!before || diags->last == before || before->next != diags->last || !before->rule ||
+	    strcmp(before->rule, diags->last->rule) != 0 ||
 	    strcmp(before->message, diags->last->message) != 0)
 		return;
 	before->next = NULL;
@@ -512,8 +510,8 @@ decide_each(struct run *run, const struct compiled *c)
 }
 
 int
-rules_run(const struct check_context *context, struct arena *arena, struct diags *diags,
-    int *undecided)
+rules_run(
+    const struct check_context *context, struct arena *arena, struct diags *diags, int *undecided)
 {
 	struct facts facts;
 	struct run run = {&facts, arena, diags, 0, 0};

@@ -19,22 +19,23 @@
  */
 enum { RULE_OTHER = 1 << FRAMEWORKS }; /* frameworks that are none of enum framework */
 struct rule {
-	const char *id;         /* "MEG-071" */
-	unsigned frameworks;    /* bit per enum framework, RULE_OTHER; 0: any (launchers, health) */
+	const char *id;	     /* "MEG-071" */
+	unsigned frameworks; /* bit per enum framework, RULE_OTHER; 0: any (launchers, health) */
 	const char *since, *until;
 	enum severity severity;
-	bool silent;            /* the framework itself says nothing */
-	const char *when;       /* NULL always */
+	bool silent;	  /* the framework itself says nothing */
+	const char *when; /* NULL always */
 	/*
 	 * "condition", or "condition : 'what is wrong'; condition : …": the texts of those
 	 * that do not hold become {problem} in the message. NULL: only the grid rule.
 	 */
 	const char *require;
-	/* When the grid rule of this id (model/strategy.h) is decided as well; NULL: there is none. */
+	/* When the grid rule of this id (model/strategy.h) is decided as well; NULL: there is none.
+	 */
 	const char *grid;
 	const char *message;
-	const char *hint;       /* NULL none */
-	const char *source;     /* file of the framework, with its version */
+	const char *hint;   /* NULL none */
+	const char *source; /* file of the framework, with its version */
 };
 
 extern const struct rule *const rule_tables[]; /* ends with NULL; tables end with id NULL */
@@ -52,14 +53,15 @@ extern const struct rule_fact rule_facts[]; /* ends with id NULL */
 struct check_context {
 	const struct config *config;
 	const struct strategy *strategy; /* derived */
-	const struct model *model;       /* or NULL */
-	const struct cluster *cluster;   /* or NULL */
+	const struct model *model;	 /* or NULL */
+	const struct cluster *cluster;	 /* or NULL */
 	const struct estimate *estimate; /* or NULL */
-	bool other;                      /* a framework that is none of enum framework */
-	int64_t product_dp;              /* DP of WORLD = DP*EP*TP*PP, 0 not that convention */
+	bool other;			 /* a framework that is none of enum framework */
+	int64_t product_dp;		 /* DP of WORLD = DP*EP*TP*PP, 0 not that convention */
 };
-/* Runs all rules of the framework and version; returns how many were decided, *undecided the others. */
-int rules_run(const struct check_context *context, struct arena *arena, struct diags *diags,
-    int *undecided);
+/* Runs all rules of the framework and version; returns how many were decided, *undecided the
+ * others. */
+int rules_run(
+    const struct check_context *context, struct arena *arena, struct diags *diags, int *undecided);
 
 #endif

@@ -8,85 +8,111 @@
 
 /* clang-format off */
 const struct rule_fact rule_facts[] = {
-	{"MEG-002", "Megatron-LM", "the world is divided by TP x PP x CP once more when groups are made: a "
-	    "RuntimeError instead of an assertion", MEGATRON "core/parallel_state.py"},
-	{"MEG-084", "Megatron-LM", "expert capacity is ceil(tokens x top-k / experts x factor) with the "
-	    "rank's own tokens and no minimum", MEGATRON "core/transformer/moe/moe_utils.py"},
+	{"MEG-002", "Megatron-LM", "the world is divided by TP x PP x CP once more when groups are "
+	    "made: a RuntimeError instead of an assertion", MEGATRON "core/parallel_state.py"},
+	{"MEG-084", "Megatron-LM", "expert capacity is ceil(tokens x top-k / experts x factor) "
+	    "with the rank's own tokens and no minimum",
+	    MEGATRON "core/transformer/moe/moe_utils.py"},
 	{"MEG-101", "Megatron-LM", "--moe-permute-fusion needs TransformerEngine 2.1 or newer",
 	    MEGATRON "core/transformer/transformer_config.py"},
-	{"DS-004", "DeepSpeed", "a key twice in the file is an error; the reader of this program says so too",
+	{"DS-004", "DeepSpeed",
+	    "a key twice in the file is an error; the reader of this program says so too",
 	    DEEPSPEED "runtime/config_utils.py"},
 	{"DS-006", "DeepSpeed", "the file is Hjson: comments and trailing commas are allowed",
 	    DEEPSPEED "runtime/config.py"},
 	{"DS-012", "DeepSpeed", "train_batch_size alone: accumulation is 1 and the micro-batch is "
-	    "train_batch_size // world; micro-batch alone: accumulation is 1", DEEPSPEED "runtime/config.py"},
-	{"DS-014", "DeepSpeed", "the world of the batch rule is the mpu's data-parallel size, else world / "
-	    "sequence-parallel size, else the world", DEEPSPEED "runtime/config.py"},
+	    "train_batch_size // world; micro-batch alone: accumulation is 1",
+	    DEEPSPEED "runtime/config.py"},
+	{"DS-014", "DeepSpeed", "the world of the batch rule is the mpu's data-parallel size, else "
+	    "world / sequence-parallel size, else the world", DEEPSPEED "runtime/config.py"},
 	{"DS-033", "DeepSpeed", "MoE layers may have different ep_size; groups are named ep_size_N",
 	    DEEPSPEED "moe/layer.py"},
-	{"DS-034", "DeepSpeed", "noisy_gate_policy is None, Jitter or RSample", DEEPSPEED "moe/layer.py"},
+	{"DS-034", "DeepSpeed", "noisy_gate_policy is None, Jitter or RSample",
+	    DEEPSPEED "moe/layer.py"},
 	{"DS-035", "DeepSpeed", "optimizer groups must mark MoE parameters with the key moe",
 	    DEEPSPEED "runtime/zero/stage_1_and_2.py"},
 	{"DS-039", "DeepSpeed", "a PipelineModule brings its own mpu: none may be passed",
 	    DEEPSPEED "__init__.py"},
-	{"DS-041", "DeepSpeed", "expert capacity is max(4, ceil(tokens / experts x factor)); the factor is "
-	    "1.0 and tokens over it are dropped, unless drop_tokens is False", DEEPSPEED "moe/sharded_moe.py"},
-	{"DS-042", "DeepSpeed", "expert gradients are reduced over expert data-parallel ranks and averaged by "
-	    "the dense size", DEEPSPEED "runtime/engine.py"},
-	{"DS-043", "DeepSpeed", "deepspeed.utils.groups.initialize(ep_size) is deprecated: pass ep_size to MoE",
+	{"DS-041", "DeepSpeed", "expert capacity is max(4, ceil(tokens / experts x factor)); the "
+	    "factor is 1.0 and tokens over it are dropped, unless drop_tokens is False",
+	    DEEPSPEED "moe/sharded_moe.py"},
+	{"DS-042", "DeepSpeed", "expert gradients are reduced over expert data-parallel ranks and "
+	    "averaged by the dense size", DEEPSPEED "runtime/engine.py"},
+	{"DS-043", "DeepSpeed",
+	    "deepspeed.utils.groups.initialize(ep_size) is deprecated: pass ep_size to MoE",
 	    DEEPSPEED "utils/groups.py"},
-	{"DS-057", "DeepSpeed", "an mpu with tensor parallelism does not go with AutoEP", DEEPSPEED "runtime/engine.py"},
-	{"DS-062", "DeepSpeed", "AutoEP that recognises no MoE layer replaces nothing and says nothing",
+	{"DS-057", "DeepSpeed", "an mpu with tensor parallelism does not go with AutoEP",
+	    DEEPSPEED "runtime/engine.py"},
+	{"DS-062", "DeepSpeed",
+	    "AutoEP that recognises no MoE layer replaces nothing and says nothing",
 	    DEEPSPEED "runtime/engine.py"},
 	{"TT-003", "torchtitan", "dp_shard -1 is the world // (dp_replicate x CP x TP x PP)",
 	    TITAN "distributed/parallel_dims.py"},
-	{"TT-006", "torchtitan", "EP never crosses dp_replicate or PP", TITAN "distributed/parallel_dims.py"},
+	{"TT-006", "torchtitan", "EP never crosses dp_replicate or PP",
+	    TITAN "distributed/parallel_dims.py"},
 	{"TT-018", "torchtitan", "minimal_async_ep needs full recomputation",
 	    TITAN "distributed/minimal_async_ep/api.py"},
-	{"TT-022", "torchtitan", "experts must divide over expert groups of at least two, with "
-	    "num_limited_groups set", TITAN "models/common/moe.py"},
-	{"TT-023", "torchtitan", "balancing is by a bias (load_balance_coeff, 1e-3), there is no auxiliary "
-	    "loss setting", TITAN "models/common/moe.py"},
-	{"TUT-004", "Tutel", "parallel_type adaptive:R: 0 data, 1 data and expert, W/E model and expert "
-	    "parallel; R must divide the ranks that share an expert", "microsoft/tutel 82af7aad9fc3"},
-	{"TUT-005", "Tutel", "gate options are type, k, capacity_factor, gate_noise, fp32_gate; others are "
-	    "refused", "microsoft/tutel 82af7aad9fc3 tutel/gates"},
-	{"TUT-006", "Tutel", "capacity_factor > 0: capacity k x int(f x samples of an expert); 0 dropless; < 0 "
-	    "dropless up to that factor", "microsoft/tutel 82af7aad9fc3 tutel/impls/fast_dispatch.py"},
-	{"TUT-010", "Tutel", "TUTEL_ALLTOALL_ALGO=2D is read by no Python code: use the argument use_2dh",
+	{"TT-022", "torchtitan",
+	    "experts must divide over expert groups of at least two, with num_limited_groups set",
+	    TITAN "models/common/moe.py"},
+	{"TT-023", "torchtitan",
+	    "balancing is by a bias (load_balance_coeff, 1e-3), there is no auxiliary loss setting",
+	    TITAN "models/common/moe.py"},
+	{"TUT-004", "Tutel", "parallel_type adaptive:R: 0 data, 1 data and expert, W/E model and "
+	    "expert parallel; R must divide the ranks that share an expert",
+	    "microsoft/tutel 82af7aad9fc3"},
+	{"TUT-005", "Tutel",
+	    "gate options are type, k, capacity_factor, gate_noise, fp32_gate; others are refused",
+	    "microsoft/tutel 82af7aad9fc3 tutel/gates"},
+	{"TUT-006", "Tutel", "capacity_factor > 0: capacity k x int(f x samples of an expert); 0 "
+	    "dropless; < 0 dropless up to that factor",
+	    "microsoft/tutel 82af7aad9fc3 tutel/impls/fast_dispatch.py"},
+	{"TUT-010", "Tutel",
+	    "TUTEL_ALLTOALL_ALGO=2D is read by no Python code: use the argument use_2dh",
 	    "microsoft/tutel 82af7aad9fc3"},
 	{"TUT-011", "Tutel", "FSDP, TP and PP are unknown: the EP group is the argument `group`",
 	    "microsoft/tutel 82af7aad9fc3 tutel/impls/moe_layer.py"},
-	{"TUT-012", "Tutel", "hidden_size_per_expert must divide over the ranks that share an expert",
+	{"TUT-012", "Tutel",
+	    "hidden_size_per_expert must divide over the ranks that share an expert",
 	    "microsoft/tutel 82af7aad9fc3 tutel/experts/ffn.py"},
-	{"FS-001", "FairScale", "experts of a rank are the modules in the list; all together W x that",
+	{"FS-001", "FairScale",
+	    "experts of a rank are the modules in the list; all together W x that",
 	    "facebookresearch/fairscale 146f16024165 fairscale/nn/moe/moe_layer.py"},
-	{"FS-002", "FairScale", "the first dimension of the input must divide over the local experts",
+	{"FS-002", "FairScale",
+	    "the first dimension of the input must divide over the local experts",
 	    "facebookresearch/fairscale 146f16024165 fairscale/nn/moe/moe_layer.py"},
 	{"PT-001", "PyTorch", "the product of a DeviceMesh's shape is at most the world",
 	    "pytorch/pytorch torch/distributed/device_mesh.py"},
-	{"PT-002", "PyTorch", "a DeviceMesh is row-major: the last dimension has neighbouring ranks",
+	{"PT-002", "PyTorch",
+	    "a DeviceMesh is row-major: the last dimension has neighbouring ranks",
 	    "pytorch/pytorch torch/distributed/_mesh_layout.py"},
-	{"ACC-005", "Accelerate", "mesh order is dp_replicate, dp_shard, cp, sp, tp; there is no EP",
+	{"ACC-005", "Accelerate",
+	    "mesh order is dp_replicate, dp_shard, cp, sp, tp; there is no EP",
 	    "huggingface/accelerate 16cb6eb80dd9"},
-	{"HF-001", "Transformers", "enable_expert_parallel takes the EP degree from the tensor mesh",
+	{"HF-001", "Transformers",
+	    "enable_expert_parallel takes the EP degree from the tensor mesh",
 	    "huggingface/transformers distributed/configuration_utils.py"},
-	{"MT-001", "MaxText", "products of dcn_* and ici_* are the slices and the devices of a slice, one -1 "
-	    "each", "AI-Hypercomputer/maxtext e591f30cbbf2"},
-	{"MT-003", "MaxText", "the axis expert shards the batch of dense layers too: dense DP is data x fsdp x "
-	    "expert", "AI-Hypercomputer/maxtext e591f30cbbf2"},
-	{"LAU-001", "launchers", "torchrun sets RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, GROUP_RANK, "
-	    "MASTER_ADDR, MASTER_PORT", "pytorch/pytorch torch/distributed/elastic"},
-	{"LAU-005", "launchers", "c10d rendezvous promises no order of nodes: give --node-rank for placement",
+	{"MT-001", "MaxText",
+	    "products of dcn_* and ici_* are the slices and the devices of a slice, one -1 each",
+	    "AI-Hypercomputer/maxtext e591f30cbbf2"},
+	{"MT-003", "MaxText", "the axis expert shards the batch of dense layers too: dense DP is "
+	    "data x fsdp x expert", "AI-Hypercomputer/maxtext e591f30cbbf2"},
+	{"LAU-001", "launchers", "torchrun sets RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, "
+	    "GROUP_RANK, MASTER_ADDR, MASTER_PORT", "pytorch/pytorch torch/distributed/elastic"},
+	{"LAU-005", "launchers",
+	    "c10d rendezvous promises no order of nodes: give --node-rank for placement",
 	    "recalled, not verified"},
-	{"LAU-007", "launchers", "deepspeed numbers ranks host by host in the order of the hostfile",
+	{"LAU-007", "launchers",
+	    "deepspeed numbers ranks host by host in the order of the hostfile",
 	    DEEPSPEED "launcher/launch.py"},
-	{"LAU-009", "launchers", "deepspeed passes --local_rank=N to the script unless --no_local_rank",
+	{"LAU-009", "launchers",
+	    "deepspeed passes --local_rank=N to the script unless --no_local_rank",
 	    DEEPSPEED "launcher/launch.py"},
-	{"LAU-013", "launchers", "Open MPI sets OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK and no MASTER_ADDR",
+	{"LAU-013", "launchers",
+	    "Open MPI sets OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK and no MASTER_ADDR",
 	    "docs.open-mpi.org v5.0"},
-	{"LAU-014", "launchers", "deepspeed's MPI discovery sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and "
-	    "port 29500", DEEPSPEED "comm/comm.py"},
+	{"LAU-014", "launchers", "deepspeed's MPI discovery sets RANK, WORLD_SIZE, LOCAL_RANK, "
+	    "MASTER_ADDR and port 29500", DEEPSPEED "comm/comm.py"},
 	{.id = NULL},
 };
 /* clang-format on */

@@ -64,11 +64,9 @@ call_name_limit(const struct expr_scope *scope, const struct value *arguments, s
 		return value_undecided;
 	state = name_state(framework_of(facts), facts->version, arguments[0].text, &span);
 	if (state == NAME_GONE)
-		return value_text(
-		    arena_printf(scope->arena, ", which %s removed", span->until));
+		return value_text(arena_printf(scope->arena, ", which %s removed", span->until));
 	if (state == NAME_LATER)
-		return value_text(
-		    arena_printf(scope->arena, ", which comes with %s", span->since));
+		return value_text(arena_printf(scope->arena, ", which comes with %s", span->since));
 	return value_text("");
 }
 
@@ -104,8 +102,8 @@ call_root(const struct expr_scope *scope, const struct value *arguments, size_t 
 	(void)count;
 	if (arguments[0].kind != VALUE_TEXT)
 		return value_undecided;
-	return value_text(arena_strndup(
-	    scope->arena, arguments[0].text, strcspn(arguments[0].text, ".")));
+	return value_text(
+	    arena_strndup(scope->arena, arguments[0].text, strcspn(arguments[0].text, ".")));
 }
 
 /* stated('params'): a setting of exactly this name is there. */
@@ -183,17 +181,19 @@ static struct value
 call_moe_hint(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
 	static const char *const hints[][2] = {
-	    {"moe", "ep_size and num_experts belong into deepspeed.moe.layer.MoE(…) in the model's "
-		    "code, loss_coef into the loss; from 0.19.2 on expert_parallel.autoep_size does "
-		    "it for Hugging Face models"},
-	    {"ep_size", "write it as MoE(ep_size=…), or as expert_parallel.autoep_size from 0.19.2 on"},
+	    {"moe",
+		"ep_size and num_experts belong into deepspeed.moe.layer.MoE(…) in the model's "
+		"code, loss_coef into the loss; from 0.19.2 on expert_parallel.autoep_size does "
+		"it for Hugging Face models"},
+	    {"ep_size",
+		"write it as MoE(ep_size=…), or as expert_parallel.autoep_size from 0.19.2 on"},
 	    {"expert_parallel_size",
 		"write it as MoE(ep_size=…), or as expert_parallel.autoep_size from 0.19.2 on"},
 	    {"tensor_parallel_size", "write it as tensor_parallel.autotp_size (0.16.4)"},
 	    {"pipeline_parallel_size", "give it to PipelineModule(num_stages=…) in the code"},
 	    {"distributed_backend", "give it to deepspeed.init_distributed(dist_backend=…)"},
-	    {"comm_optimization",
-		"overlap of ZeRO traffic is zero_optimization.overlap_comm; MoE all-to-all has none"},
+	    {"comm_optimization", "overlap of ZeRO traffic is zero_optimization.overlap_comm; MoE "
+				  "all-to-all has none"},
 	};
 
 	(void)scope, (void)count;
@@ -352,7 +352,8 @@ call_layout_mtp(const struct expr_scope *scope, const struct value *arguments, s
 	return layout_sizes_of(scope, &arguments[0], LAYOUT_MTP);
 }
 
-/* Layers that "([0]*3+[1]*58)" names: items of the lists times their counts; -1 for another text. */
+/* Layers that "([0]*3+[1]*58)" names: items of the lists times their counts; -1 for another text.
+ */
 static int64_t
 pattern_text_length(const char *text)
 {
@@ -414,8 +415,8 @@ call_included(const struct expr_scope *scope, const struct value *arguments, siz
 			size_t length = strspn(at, "0123456789");
 			int64_t slot;
 
-			if (length == 0 || !units_parse_integer(
-					       arena_strndup(scope->arena, at, length), &slot))
+			if (length == 0 ||
+			    !units_parse_integer(arena_strndup(scope->arena, at, length), &slot))
 				break;
 			items[n++] = value_int(slot);
 			at += length;

@@ -19,7 +19,8 @@ const struct rule rules_grid[] = {
 		.source = "limits of this program",
 	},
 	{
-		.id = "GRID-004", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR, .grid = "1",
+		.id = "GRID-004", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR,
+		.grid = "1",
 		.message = "CP {cp}: DeepSpeed has no context-parallel axis",
 		.hint = "use its sequence parallelism (Ulysses) instead",
 		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/runtime/pipe/topology.py",
@@ -27,18 +28,23 @@ const struct rule rules_grid[] = {
 	{
 		.id = "GRID-006", .frameworks = ON_DEEPSPEED | ON_TORCHTITAN,
 		.severity = SEVERITY_ERROR, .grid = "set(world)",
-		.message = "ETP {etp} x EP {ep} x PP {pp} and expert DP {edp} must make WORLD_SIZE {world}",
+		.message = "ETP {etp} x EP {ep} x PP {pp} and expert DP {edp} must make WORLD_SIZE "
+		    "{world}",
 		.hint = "leave --edp out: it follows",
 		.source = "both identities of the grid",
 	},
 	{
-		.id = "GRID-007", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR, .grid = "1",
-		.message = "the rank order must name every axis over 1 (tp {tp}, cp {cp}, ep {ep}, pp {pp})",
+		.id = "GRID-007", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
+		.grid = "1",
+		.message = "the rank order must name every axis over 1 (tp {tp}, cp {cp}, ep {ep}, "
+		    "pp {pp})",
 		.hint = "the usual order is tp-cp-ep-dp-pp",
-		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/core/parallel_state.py RankGenerator",
+		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/core/parallel_state.py "
+		    "RankGenerator",
 	},
 	{
-		.id = "GRID-008", .frameworks = ALL, .severity = SEVERITY_ERROR, .grid = "set(layers)",
+		.id = "GRID-008", .frameworks = ALL, .severity = SEVERITY_ERROR,
+		.grid = "set(layers)",
 		.message = "PP {pp} x VPP {vpp} chunks leave some of {layers} layers' stages empty",
 		.hint = "only the first and the last chunk may be without a layer",
 		.source = "layouts that frameworks build",
@@ -50,7 +56,8 @@ const struct rule rules_grid[] = {
 		.source = "schedules of the frameworks",
 	},
 	{
-		.id = "GRID-011", .frameworks = ALL, .severity = SEVERITY_ERROR, .grid = "has_model",
+		.id = "GRID-011", .frameworks = ALL, .severity = SEVERITY_ERROR,
+		.grid = "has_model",
 		.message = "ETP {etp} of a model without experts",
 		.hint = "leave it out",
 		.source = "there is nothing to split",
@@ -58,7 +65,8 @@ const struct rule rules_grid[] = {
 	{
 		.id = "GRID-012", .frameworks = ON_DEEPSPEED | ON_TORCHTITAN,
 		.severity = SEVERITY_ERROR, .grid = "1",
-		.message = "modules to recompute can be named in Megatron-LM only, not in {framework}",
+		.message = "modules to recompute can be named in Megatron-LM only, not in "
+		    "{framework}",
 		.hint = "use none, selective or full",
 		.source = "the frameworks' options",
 	},
@@ -79,7 +87,8 @@ const struct rule rules_grid[] = {
 	{
 		.id = "GRID-015", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.grid = "set(dp_shard)",
-		.message = "sharding stage with dp_shard {dp_shard} x CP {cp}: torchtitan shards parameters",
+		.message = "sharding stage with dp_shard {dp_shard} x CP {cp}: torchtitan shards "
+		    "parameters",
 		.hint = "use stage 3, or 2 to keep gathered parameters until the backward pass",
 		.source = "pytorch/torchtitan release/0.3 torchtitan/distributed/",
 	},

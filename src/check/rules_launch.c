@@ -16,16 +16,18 @@ const struct rule rules_launch[] = {
 		.id = "LAU-002", .severity = SEVERITY_ERROR,
 		.when = "set(launch_nodes) and set(launch_procs) and not said(slots)",
 		.require = "launch_nodes * launch_procs == world",
-		.message = "{launch_nodes} nodes x {launch_procs} processes = {started: launch_nodes * "
-			   "launch_procs} ranks are started, the configuration is for {world}",
+		.message = "{launch_nodes} nodes x {launch_procs} processes = {started: "
+		    "launch_nodes * launch_procs} ranks are started, the configuration is for "
+		    "{world}",
 		.hint = "use {fix_nodes: whole(world / launch_procs)} nodes || use degrees for "
-			"{launch_nodes * launch_procs} ranks",
+		    "{launch_nodes * launch_procs} ranks",
 		.source = TORCHRUN " (WORLD_SIZE = nnodes x nproc_per_node)",
 	},
 	{
 		.id = "LAU-003", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "said(nnodes)", .require = "pieces(nnodes, ':') == 1",
-		.message = "--nnodes {nnodes} lets WORLD_SIZE vary: a fixed plan holds for one size only",
+		.message = "--nnodes {nnodes} lets WORLD_SIZE vary: a fixed plan holds for one "
+		    "size only",
 		.hint = "give one number",
 		.source = TORCHRUN,
 	},
@@ -33,7 +35,8 @@ const struct rule rules_launch[] = {
 		.id = "LAU-004", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "launcher == 'torchrun' and launch_nodes > 0",
 		.require = "said(nproc_per_node) or given(launch_procs, 1) > 1",
-		.message = "torchrun without --nproc-per-node starts one process a node: {launch_nodes} ranks",
+		.message = "torchrun without --nproc-per-node starts one process a node: "
+		    "{launch_nodes} ranks",
 		.hint = "add --nproc-per-node",
 		.source = TORCHRUN,
 	},
@@ -41,17 +44,17 @@ const struct rule rules_launch[] = {
 		.id = "LAU-008", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "said(slots) and count(slots) > 1",
 		.require = "min(slots) == max(slots)",
-		.message = "hosts have different slots ({slots}): deepspeed computes LOCAL_RANK as rank % local "
-			   "count, which is wrong behind a host with another count",
+		.message = "hosts have different slots ({slots}): deepspeed computes LOCAL_RANK as "
+		    "rank % local count, which is wrong behind a host with another count",
 		.hint = "give every host the same slots",
 		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/launcher/launch.py",
 	},
 	{
 		.id = "LAU-010", .severity = SEVERITY_ERROR,
-		.require = "not (said(include) and said(exclude)) : '--include and --exclude exclude each "
-			   "other'; "
-			   "not ((said(include) or said(exclude)) and (said(num_nodes) or said(num_gpus))) : "
-			   "'--include and --exclude exclude --num_nodes and --num_gpus'",
+		.require = "not (said(include) and said(exclude)) : '--include and --exclude "
+		    "exclude each other'; not ((said(include) or said(exclude)) and "
+		    "(said(num_nodes) or said(num_gpus))) : '--include and --exclude exclude "
+		    "--num_nodes and --num_gpus'",
 		.message = "deepspeed: {problem}",
 		.hint = "keep one",
 		.source = RUNNER,
@@ -60,18 +63,19 @@ const struct rule rules_launch[] = {
 		.id = "LAU-011", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "launcher == 'srun' and world > 1",
 		.require = "set(env_world) and set(master_addr)",
-		.message = "srun sets SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS, and no RANK, WORLD_SIZE or "
-			   "MASTER_ADDR: PyTorch then waits for a variable or runs {world} jobs of one rank",
-		.hint = "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS "
-			"MASTER_ADDR=… MASTER_PORT=… in the task",
+		.message = "srun sets SLURM_PROCID, SLURM_LOCALID and SLURM_NTASKS, and no RANK, "
+		    "WORLD_SIZE or MASTER_ADDR: PyTorch then waits for a variable or runs {world} "
+		    "jobs of one rank",
+		.hint = "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID "
+		    "WORLD_SIZE=$SLURM_NTASKS MASTER_ADDR=… MASTER_PORT=… in the task",
 		.source = "Slurm srun(1); NVIDIA/Megatron-LM megatron/core/_slurm_utils.py",
 	},
 	{
 		.id = "LAU-012", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "launcher == 'torchrun' and said(ntasks_per_node)",
 		.require = "ntasks_per_node == 1",
-		.message = "{ntasks_per_node} tasks a node each start a torchrun of {launch_procs} processes: "
-			   "{started: ntasks_per_node * launch_procs} a node",
+		.message = "{ntasks_per_node} tasks a node each start a torchrun of {launch_procs} "
+		    "processes: {started: ntasks_per_node * launch_procs} a node",
 		.hint = "use --ntasks-per-node 1 and --nproc-per-node for the GPUs",
 		.source = "pytorch/torchtitan multinode_trainer.slurm",
 	},
@@ -79,41 +83,43 @@ const struct rule rules_launch[] = {
 		.id = "LAU-016", .severity = SEVERITY_ERROR,
 		.when = "said(include) and said(slots) and count(included(include)) > 0",
 		.require = "max(included(include)) < max(slots)",
-		.message = "--include {include} asks for slot {requested: included(include)}, the hostfile's "
-			   "slots end at {max_slot_index: max(slots) - 1}",
-		.hint = "write slots={slots_needed: max(included(include)) + 1} in the hostfile and keep the "
-			"filter",
+		.message = "--include {include} asks for slot {requested: included(include)}, the "
+		    "hostfile's slots end at {max_slot_index: max(slots) - 1}",
+		.hint = "write slots={slots_needed: max(included(include)) + 1} in the hostfile "
+		    "and keep the filter",
 		.source = RUNNER,
 	},
 	{
 		.id = "LAU-017", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "set(env_world) and launch_nodes > 1",
-		.require = "env_world != launch_nodes or launch_procs == 1 or "
-			   "world == launch_nodes",
+		.require = "env_world != launch_nodes or launch_procs == 1 or world == "
+		    "launch_nodes",
 		.message = "WORLD_SIZE {env_world} is the number of nodes, {launch_nodes} x "
-			   "{given(launch_procs, 'n')} processes are meant: some platforms set it so, "
-			   "and torchrun overwrites it, other launchers do not",
-		.hint = "set WORLD_SIZE={fix_world: launch_nodes * launch_procs} || set WORLD_SIZE to nodes x "
-			"processes a node",
+		    "{given(launch_procs, 'n')} processes are meant: some platforms set it so, and "
+		    "torchrun overwrites it, other launchers do not",
+		.hint = "set WORLD_SIZE={fix_world: launch_nodes * launch_procs} || set WORLD_SIZE "
+		    "to nodes x processes a node",
 		.source = "platforms' own job environments; " TORCHRUN,
 	},
 	{
 		.id = "LAU-018", .severity = SEVERITY_ERROR, .when = "set(env_world)",
-		.require = "not set(env_rank) or env_rank < env_world : "
-			   "'RANK {env_rank} is not below WORLD_SIZE {env_world}'; "
-			   "not set(env_local_rank) or env_local_rank < launch_procs : "
-			   "'LOCAL_RANK {env_local_rank} is not below {launch_procs} processes a node'; "
-			   "not set(env_rank) or not set(env_local_rank) or "
-			   "env_rank % launch_procs == env_local_rank : "
-			   "'RANK {env_rank} % {launch_procs} is not LOCAL_RANK {env_local_rank}'",
+		.require = "not set(env_rank) or env_rank < env_world : 'RANK {env_rank} is not "
+		    "below WORLD_SIZE {env_world}'; not set(env_local_rank) or env_local_rank < "
+		    "launch_procs : 'LOCAL_RANK {env_local_rank} is not below {launch_procs} "
+		    "processes a node'; not set(env_rank) or not set(env_local_rank) or env_rank % "
+		    "launch_procs == env_local_rank : 'RANK {env_rank} % {launch_procs} is not "
+		    "LOCAL_RANK {env_local_rank}'",
 		.message = "environment: {problem}",
 		.hint = "RANK counts all processes, LOCAL_RANK those of a node",
-		.source = "pytorch/pytorch torch/distributed/elastic/agent/server/local_elastic_agent.py",
+		.source = "pytorch/pytorch "
+		    "torch/distributed/elastic/agent/server/local_elastic_agent.py",
 	},
 	{
-		.id = "LAU-019", .severity = SEVERITY_ERROR, .when = "launch_nodes > 1 and set(master_addr)",
+		.id = "LAU-019", .severity = SEVERITY_ERROR,
+		.when = "launch_nodes > 1 and set(master_addr)",
 		.require = "not in(master_addr, 'localhost', '127.0.0.1', '::1')",
-		.message = "MASTER_ADDR {master_addr} on {launch_nodes} nodes: each waits for itself",
+		.message = "MASTER_ADDR {master_addr} on {launch_nodes} nodes: each waits for "
+		    "itself",
 		.hint = "use the first node's name or address",
 		.source = TORCHRUN,
 	},
@@ -128,13 +134,15 @@ const struct rule rules_launch[] = {
 		.id = "LAU-021", .severity = SEVERITY_ERROR,
 		.when = "said(slots) and not said(include) and not said(exclude)",
 		.require = "sum(slots) >= if(said(replicas), tp * replicas, world)",
-		.message = "the hostfile has {available: sum(slots)} slots, {needed: if(said(replicas), "
-			   "tp * replicas, world)} ranks are asked for",
-		.hint = "TP {fix_tp: whole(sum(slots) / replicas)} fits || add hosts, or use smaller degrees",
+		.message = "the hostfile has {available: sum(slots)} slots, {needed: "
+		    "if(said(replicas), tp * replicas, world)} ranks are asked for",
+		.hint = "TP {fix_tp: whole(sum(slots) / replicas)} fits || add hosts, or use "
+		    "smaller degrees",
 		.source = RUNNER,
 	},
 	{
-		.id = "LAU-022", .severity = SEVERITY_ERROR, .when = "launch_procs > 0 and gpus_per_node > 0",
+		.id = "LAU-022", .severity = SEVERITY_ERROR,
+		.when = "launch_procs > 0 and gpus_per_node > 0",
 		.require = "launch_procs <= gpus_per_node",
 		.message = "{launch_procs} processes a node, and a node has {gpus_per_node} GPUs",
 		.hint = "use {gpus_per_node}",
@@ -143,7 +151,8 @@ const struct rule rules_launch[] = {
 	{
 		.id = "LAU-023", .severity = SEVERITY_ERROR, .when = "set(env_world)",
 		.require = "env_world == world or env_world == given(launch_nodes, 0)",
-		.message = "WORLD_SIZE of the environment is {env_world}, the configuration is for {world}",
+		.message = "WORLD_SIZE of the environment is {env_world}, the configuration is for "
+		    "{world}",
 		.hint = "set WORLD_SIZE={world}, or let the launcher set it",
 		.source = TORCHRUN,
 	},

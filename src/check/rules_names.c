@@ -69,8 +69,8 @@ span_has(const struct name_span *span, const char *name)
 }
 
 enum name_state
-name_state(enum framework framework, const char *version, const char *name,
-    const struct name_span **span)
+name_state(
+    enum framework framework, const char *version, const char *name, const struct name_span **span)
 {
 	const struct name_span *row = table_of(framework);
 
@@ -112,8 +112,7 @@ names_of(struct arena *arena, enum framework framework, const char *version)
 		for (const char *at = row->names; *at && n + 1 < MOST; at += strspn(at, " ")) {
 			size_t length = strcspn(at, " ");
 
-			names[n++] =
-			    arena_printf(arena, "%s%.*s", row->prefix, (int)length, at);
+			names[n++] = arena_printf(arena, "%s%.*s", row->prefix, (int)length, at);
 			at += length;
 		}
 	}
@@ -121,8 +120,7 @@ names_of(struct arena *arena, enum framework framework, const char *version)
 }
 
 const char *
-name_nearest(
-    struct arena *arena, enum framework framework, const char *version, const char *name)
+name_nearest(struct arena *arena, enum framework framework, const char *version, const char *name)
 {
 	return str_nearest(name, names_of(arena, framework, version));
 }

@@ -68,9 +68,8 @@ call_twins(const struct expr_scope *scope, const struct value *arguments, size_t
 
 		for (size_t a = 0; a < slots; a++)
 			for (size_t b = a + 1; b < slots; b++)
-				twice = twice ||
-					placement->items[g * slots + a].integer ==
-					    placement->items[g * slots + b].integer;
+				twice = twice || placement->items[g * slots + a].integer ==
+						     placement->items[g * slots + b].integer;
 		twins += twice;
 	}
 	return value_int(twins);
@@ -107,7 +106,7 @@ call_loads(const struct expr_scope *scope, const struct value *arguments, size_t
 /* --- the best load for pairs of slots ------------------------------------------------------- */
 
 struct pairing {
-	int n;                   /* experts */
+	int n; /* experts */
 	double load[SEARCHED];
 	int copies[SEARCHED];
 	double best;
@@ -274,8 +273,8 @@ fits(const struct expr_scope *scope, const struct value *gpus, const struct valu
 	for (size_t i = 0; i + 1 < gpus->count; i++) {
 		double n1 = value_as_number(&gpus->items[i]);
 		double n2 = value_as_number(&gpus->items[i + 1]);
-		double drop = value_as_number(&memory->items[i]) -
-			      value_as_number(&memory->items[i + 1]);
+		double drop =
+		    value_as_number(&memory->items[i]) - value_as_number(&memory->items[i + 1]);
 
 		sums[i] = value_number(drop / (1 / n1 - 1 / n2));
 		if (sums[i].kind != VALUE_NUMBER)

@@ -20,7 +20,8 @@ const struct quantity_row quantity_rows[] = {
 	{"expert_product_if_etp_defaults_to_tp", "tp * ep * egtp * pp",
 	    "the same when ETP is left to Megatron-Core"},
 	{"min_world", "lcm(dense_product, expert_product)", "least GPUs for these degrees"},
-	{"dp_at_min_world", "lcm(dense_product, expert_product) / dense_product", "dense DP on them"},
+	{"dp_at_min_world", "lcm(dense_product, expert_product) / dense_product",
+	    "dense DP on them"},
 	{"edp_at_min_world", "lcm(dense_product, expert_product) / expert_product",
 	    "expert DP on them"},
 	{"experts_per_rank", "experts_per_rank", "experts of a rank"},
@@ -33,14 +34,15 @@ const struct quantity_row quantity_rows[] = {
 	    "max_train_batch_size / dp)), micro_batch)", "sequences of a forward pass"},
 	{"m_mod_pp", "micro_batches % pp", "micro-batches over whole rounds of the pipeline"},
 	{"claimed_divisor", "pp * vpp", "chunks of the pipeline; no divisor of the micro-batches"},
-	{"bubble_fraction", "(pp - 1) / (vpp * micro_batches + pp - 1)", "idle share of the pipeline"},
+	{"bubble_fraction", "(pp - 1) / (vpp * micro_batches + pp - 1)",
+	    "idle share of the pipeline"},
 	{"layers_in_layout", "layout_layers(layout)", "layers that the layout has"},
 	{"stages", "layout_chunks(layout)", "stages that the layout has"},
 	{"total_params", "params", "parameters"},
 	{"expert_params_per_rank", "expert_params_per_rank", "expert parameters of a mean rank"},
 	{"dense_params_per_rank", "dense_params_per_rank", "dense parameters of a mean rank"},
-	{"bytes_per_param", "if(zero == 1, 6 + 12 / dp, if(zero == 2, 2 + 16 / dp, if(zero == 3 and "
-	    "framework == 'torchtitan', 16, 18)))", "bytes of model state a dense parameter"},
+	{"bytes_per_param", "if(zero == 1, 6 + 12 / dp, if(zero == 2, 2 + 16 / dp, if(zero == 3 "
+	    "and framework == 'torchtitan', 16, 18)))", "bytes of model state a dense parameter"},
 	{"state_mib", "params_most_loaded * if(zero == 1, 6 + 12 / dp, 18) / 1048576",
 	    "model state of the fullest rank"},
 	{"gib_without_offload", "state_bytes / " GIB_BYTES, "model state of a rank"},
@@ -55,10 +57,12 @@ const struct quantity_row quantity_rows[] = {
 	{"gpu_load", "placement_loads(expert_load, placement, world)", "load of each GPU"},
 	{"max", "max(placement_loads(expert_load, placement, world))", "load of the fullest GPU"},
 	{"mean", "sum_of(expert_load) / world", "mean load of a GPU"},
-	{"max_over_mean", "max(placement_loads(expert_load, placement, world)) / "
-	    "(sum_of(expert_load) / world)", "fullest over mean"},
+	{"max_over_mean",
+	    "max(placement_loads(expert_load, placement, world)) / (sum_of(expert_load) / world)",
+	    "fullest over mean"},
 	{"node_load", "placement_loads(expert_load, placement, nodes)", "load of each node"},
-	{"optimum_same_rules", "best_placement(expert_load, slots_total, world, nodes, expert_groups)",
+	{"optimum_same_rules",
+	    "best_placement(expert_load, slots_total, world, nodes, expert_groups)",
 	    "best load of the fullest GPU with groups kept on a node"},
 	{"optimum_ignoring_groups", "best_placement(expert_load, slots_total, world, 1, 1)",
 	    "best load of the fullest GPU with experts anywhere"},
@@ -83,15 +87,16 @@ add_quantity(struct diags *diags, struct diag *diag, const char *name, const str
 static const char *
 summary(struct arena *arena, const struct diag *numbers)
 {
-	static const char *const shown[][2] = {{"world", "world"}, {"dp", "DP"}, {"edp", "expert DP"},
-	    {"num_microbatches", "micro-batches"}, {"experts_per_rank", "experts a rank"}};
+	static const char *const shown[][2] = {{"world", "world"}, {"dp", "DP"},
+	    {"edp", "expert DP"}, {"num_microbatches", "micro-batches"},
+	    {"experts_per_rank", "experts a rank"}};
 	struct str text = str_new(arena);
 
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
 		for (const struct diag_number *n = numbers->numbers; n; n = n->next)
 			if (strcmp(n->name, shown[i][0]) == 0)
-				str_addf(&text, "%s%s %.0f", text.length > 0 ? ", " : "", shown[i][1],
-				    n->value);
+				str_addf(&text, "%s%s %.0f", text.length > 0 ? ", " : "",
+				    shown[i][1], n->value);
 	return text.length > 0 ? text.text : "see the numbers";
 }
 

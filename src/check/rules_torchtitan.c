@@ -28,14 +28,14 @@ const struct rule rules_torchtitan[] = {
 	{
 		.id = "TT-002", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.require = "given(parallelism.data_parallel_replicate_degree, 1) >= 1 and "
-			   "given(parallelism.tensor_parallel_degree, 1) >= 1 and "
-			   "given(parallelism.context_parallel_degree, 1) >= 1 and "
-			   "given(parallelism.pipeline_parallel_degree, 1) >= 1 and "
-			   "given(parallelism.expert_parallel_degree, 1) >= 1 : 'degrees are 1 or more'; "
-			   "given(parallelism.data_parallel_shard_degree, -1) == -1 or "
-			   "given(parallelism.data_parallel_shard_degree, -1) >= 1 : "
-			   "'data_parallel_shard_degree is -1 or 1 or more, not "
-			   "{parallelism.data_parallel_shard_degree}'",
+		    "given(parallelism.tensor_parallel_degree, 1) >= 1 and "
+		    "given(parallelism.context_parallel_degree, 1) >= 1 and "
+		    "given(parallelism.pipeline_parallel_degree, 1) >= 1 and "
+		    "given(parallelism.expert_parallel_degree, 1) >= 1 : 'degrees are 1 or more'; "
+		    "given(parallelism.data_parallel_shard_degree, -1) == -1 or "
+		    "given(parallelism.data_parallel_shard_degree, -1) >= 1 : "
+		    "'data_parallel_shard_degree is -1 or 1 or more, not "
+		    "{parallelism.data_parallel_shard_degree}'",
 		.message = "parallelism: {problem}",
 		.hint = "use 1 for an axis that is not wanted",
 		.source = DIMS,
@@ -43,30 +43,32 @@ const struct rule rules_torchtitan[] = {
 	{
 		.id = "TT-004", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.grid = "set(world)",
-		.message = "dp_replicate {dp_replicate} x CP {cp} x TP {tp} x PP {pp} and the sharded ranks "
-			   "must make WORLD_SIZE {world}",
+		.message = "dp_replicate {dp_replicate} x CP {cp} x TP {tp} x PP {pp} and the "
+		    "sharded ranks must make WORLD_SIZE {world}",
 		.hint = "leave dp_shard at -1",
 		.source = DIMS,
 	},
 	{
 		.id = "TT-005", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.grid = "set(dp_shard)",
-		.message = "dp_shard {dp_shard} x CP {cp} x TP {tp} = {sparse_region} ranks hold the experts, "
-			   "EP {ep} leaves {remainder: sparse_region % ep}",
+		.message = "dp_shard {dp_shard} x CP {cp} x TP {tp} = {sparse_region} ranks hold "
+		    "the experts, EP {ep} leaves {remainder: sparse_region % ep}",
 		.hint = "use EP of {valid_ep: divisors(sparse_region, given(experts, 0))}",
 		.source = DIMS " (no check of its own: the mesh fails inside PyTorch)",
 	},
 	{
-		.id = "TT-007", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR, .grid = "1",
+		.id = "TT-007", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.grid = "1",
 		.message = "ETP {etp}: 0.2 knows 1 and TP {tp}, 0.3 has none",
 		.hint = "use 1",
 		.source = "pytorch/torchtitan v0.2.2 torchtitan/distributed/parallel_dims.py",
 	},
 	{
-		.id = "TT-008", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR, .silent = true,
+		.id = "TT-008", .frameworks = ON_TORCHTITAN,
+		.severity = SEVERITY_ERROR, .silent = true,
 		.grid = "1",
-		.message = "{experts} experts are not a multiple of EP {ep}: all but one dispatcher round down "
-			   "in silence",
+		.message = "{experts} experts are not a multiple of EP {ep}: all but one "
+		    "dispatcher round down in silence",
 		.hint = "use EP of {valid_ep: divisors(experts)}",
 		.source = DISPATCHER,
 	},
@@ -74,17 +76,21 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-009", .frameworks = ON_TORCHTITAN, .since = "0.3",
 		.severity = SEVERITY_ERROR,
 		.grid = "given(parallelism.enable_sequence_parallel, 1)",
-		.require = "given(parallelism.enable_sequence_parallel, 1) or cp == 1 or "
-			   "seq_len % (2 * cp) == 0",
-		.message = "sequence {seq_len} is not a multiple of {divisor: if(given("
-			   "parallelism.enable_sequence_parallel, 1), tp, 1) * if(cp > 1, 2 * cp, 1)}",
-		.hint = "use {next_valid_seq: multiple_above(seq_len, if(given("
-			"parallelism.enable_sequence_parallel, 1), tp, 1) * if(cp > 1, 2 * cp, 1))}",
+		.require = "given(parallelism.enable_sequence_parallel, 1) or cp == 1 or seq_len % "
+		    "(2 * cp) == 0",
+		.message = "sequence {seq_len} is not a multiple of {divisor: "
+		    "if(given(parallelism.enable_sequence_parallel, 1), tp, 1) * if(cp > 1, 2 * "
+		    "cp, 1)}",
+		.hint = "use {next_valid_seq: multiple_above(seq_len, "
+		    "if(given(parallelism.enable_sequence_parallel, 1), tp, 1) * if(cp > 1, 2 * "
+		    "cp, 1))}",
 		.source = TRAINER,
 	},
 	{
-		.id = "TT-010", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR, .grid = "1",
-		.message = "global batch {global_batch} is not a multiple of {micro_batch} x DP {dp}",
+		.id = "TT-010", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.grid = "1",
+		.message = "global batch {global_batch} is not a multiple of {micro_batch} x DP "
+		    "{dp}",
 		.hint = "use a multiple of {divisor: micro_batch * dp}",
 		.source = TRAINER,
 	},
@@ -92,19 +98,21 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-011", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.when = "titan and pp > 1",
 		.require = "given(parallelism.pipeline_parallel_microbatch_size, 1) > 0 and "
-			   "given(training.local_batch_size, 8) % "
-			   "given(parallelism.pipeline_parallel_microbatch_size, 1) == 0",
-		.message = "local batch {given(training.local_batch_size, 8)} is not a multiple of the "
-			   "pipeline's micro-batch {given(parallelism.pipeline_parallel_microbatch_size, 1)}",
-		.hint = "use a pipeline_parallel_microbatch_size of "
-			"{valid: divisors(given(training.local_batch_size, 8))}",
+		    "given(training.local_batch_size, 8) % "
+		    "given(parallelism.pipeline_parallel_microbatch_size, 1) == 0",
+		.message = "local batch {given(training.local_batch_size, 8)} is not a multiple of "
+		    "the pipeline's micro-batch "
+		    "{given(parallelism.pipeline_parallel_microbatch_size, 1)}",
+		.hint = "use a pipeline_parallel_microbatch_size of {valid: "
+		    "divisors(given(training.local_batch_size, 8))}",
 		.source = TRAINER,
 	},
 	{
 		.id = "TT-012", .frameworks = ON_TORCHTITAN, .since = "0.3",
-		.severity = SEVERITY_ERROR, .when = "titan and pp > 1", .require = "not (" GRAPHS_ON ")",
-		.message = "CUDA graphs are on by default and exclude a pipeline (PP {pp}), unless the config "
-			   "function turns them off",
+		.severity = SEVERITY_ERROR, .when = "titan and pp > 1",
+		.require = "not (" GRAPHS_ON ")",
+		.message = "CUDA graphs are on by default and exclude a pipeline (PP {pp}), unless "
+		    "the config function turns them off",
 		.hint = "add --training.disable_cuda_graphs",
 		.source = TRAINER,
 	},
@@ -112,14 +120,16 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-013", .frameworks = ON_TORCHTITAN, .since = "0.3",
 		.severity = SEVERITY_ERROR, .when = "titan and ep > 1",
 		.require = "not (" GRAPHS_ON ") or given(dispatcher, 'alltoall') == 'hybridep'",
-		.message = "CUDA graphs are on by default, and EP {ep} with a dispatcher that waits for the "
-			   "host excludes them, unless the config function turns them off",
+		.message = "CUDA graphs are on by default, and EP {ep} with a dispatcher that "
+		    "waits for the host excludes them, unless the config function turns them off",
 		.hint = "add --training.disable_cuda_graphs",
 		.source = TRAINER,
 	},
 	{
-		.id = "TT-014", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR, .grid = "1",
-		.message = "TP {tp} must divide {heads} attention heads and {given(kv_heads, heads)} KV heads",
+		.id = "TT-014", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.grid = "1",
+		.message = "TP {tp} must divide {heads} attention heads and {given(kv_heads, "
+		    "heads)} KV heads",
 		.hint = "use TP of {valid_tp: divisors(given(kv_heads, heads))}",
 		.source = DECODER,
 	},
@@ -134,8 +144,8 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-016", .frameworks = ON_TORCHTITAN, .since = "0.3",
 		.severity = SEVERITY_WARNING, .when = "has_model",
 		.require = "seq_len <= max_positions",
-		.message = "sequence {seq_len} is longer than the {max_positions} positions of the model's "
-			   "config: with rotary tables of that length the model refuses it",
+		.message = "sequence {seq_len} is longer than the {max_positions} positions of the "
+		    "model's config: with rotary tables of that length the model refuses it",
 		.hint = "use {max_positions} or less, or a flavor with longer tables",
 		.source = DECODER,
 	},
@@ -144,7 +154,8 @@ const struct rule rules_torchtitan[] = {
 		.severity = SEVERITY_ERROR,
 		.when = "in(given(dispatcher, 'alltoall'), 'deepep', 'hybridep') and ep > 1",
 		.require = "seq_len % (cp * tp) == 0",
-		.message = "the dispatcher {dispatcher} cuts the sequence {seq_len} over CP {cp} x TP {tp}",
+		.message = "the dispatcher {dispatcher} cuts the sequence {seq_len} over CP {cp} x "
+		    "TP {tp}",
 		.hint = "use a multiple of {divisor: cp * tp}",
 		.source = DISPATCHER,
 	},
@@ -152,12 +163,13 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-019", .frameworks = ON_TORCHTITAN, .since = "0.2",
 		.severity = SEVERITY_ERROR, .when = "titan and pp > 1",
 		.require = "not said(parallelism.pipeline_parallel_layers_per_stage) or "
-			   "ceil((layers + 2) / parallelism.pipeline_parallel_layers_per_stage) % pp == 0 : "
-			   "'{stages: ceil((layers + 2) / parallelism.pipeline_parallel_layers_per_stage)} "
-			   "virtual stages do not divide over PP {pp}'; "
-			   "pp <= layers + given(parallelism.pipeline_parallel_first_stage_less_layers, 1) + "
-			   "given(parallelism.pipeline_parallel_last_stage_less_layers, 1) : "
-			   "'there are more stages than layers ({layers})'",
+		    "ceil((layers + 2) / parallelism.pipeline_parallel_layers_per_stage) % pp == 0 "
+		    ": '{stages: ceil((layers + 2) / "
+		    "parallelism.pipeline_parallel_layers_per_stage)} virtual stages do not divide "
+		    "over PP {pp}'; pp <= layers + "
+		    "given(parallelism.pipeline_parallel_first_stage_less_layers, 1) + "
+		    "given(parallelism.pipeline_parallel_last_stage_less_layers, 1) : 'there are "
+		    "more stages than layers ({layers})'",
 		.message = "pipeline: {problem}",
 		.hint = "change pipeline_parallel_layers_per_stage",
 		.source = PIPELINE,
@@ -165,8 +177,9 @@ const struct rule rules_torchtitan[] = {
 	{
 		.id = "TT-020", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.when = "titan and (given(compile.enable_async_tensor_parallel, 0) or "
-			"given(parallelism.enable_async_tensor_parallel, 0))",
-		.require = "given(compile.enable, 0) and has(given(compile.components, 'model'), 'model')",
+		    "given(parallelism.enable_async_tensor_parallel, 0))",
+		.require = "given(compile.enable, 0) and has(given(compile.components, 'model'), "
+		    "'model')",
 		.message = "async tensor parallelism needs the model compiled",
 		.hint = "add --compile.enable with 'model' among its components",
 		.source = "pytorch/torchtitan release/0.3 torchtitan/config/configs.py",
@@ -174,7 +187,8 @@ const struct rule rules_torchtitan[] = {
 	{
 		.id = "TT-021", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.when = "titan and given(activation_checkpoint.mode, '') == 'memory_budget'",
-		.require = "given(compile.enable, 0) and has(given(compile.components, 'model'), 'model')",
+		.require = "given(compile.enable, 0) and has(given(compile.components, 'model'), "
+		    "'model')",
 		.message = "memory-budget activation checkpointing needs the model compiled",
 		.hint = "add --compile.enable with 'model' among its components",
 		.source = TRAINER,
@@ -183,16 +197,16 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-024", .frameworks = ON_TORCHTITAN, .since = "0.3",
 		.severity = SEVERITY_ERROR,
 		.require = "not said(parallelism.expert_parallel_comm_backend)",
-		.message = "parallelism.expert_parallel_comm_backend is no key of 0.3: the backend is an "
-			   "argument of model_registry(moe_comm_backend=…)",
+		.message = "parallelism.expert_parallel_comm_backend is no key of 0.3: the backend "
+		    "is an argument of model_registry(moe_comm_backend=…)",
 		.hint = "choose it in the config function",
 		.source = "pytorch/torchtitan release/0.3 torchtitan/models/common/config_utils.py",
 	},
 	{
 		.id = "TT-025", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
-		.when = "titan and not own(setting) and (in(root(setting), " LISTED ") or "
-			"(not since('0.3') and parent(setting) != '')) and "
-			"setting != 'parallelism.expert_parallel_comm_backend' and not is_block(setting)",
+		.when = "titan and not own(setting) and (in(root(setting), " LISTED ") or (not "
+		    "since('0.3') and parent(setting) != '')) and setting != "
+		    "'parallelism.expert_parallel_comm_backend' and not is_block(setting)",
 		.require = "name_state(setting) == 'known'",
 		.message = "'{setting}' is no setting of torchtitan {version}{name_limit(setting)}",
 		.hint = "did you mean '{nearest_name(setting)}'? || leave it out",
@@ -202,9 +216,10 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-026", .frameworks = ON_TORCHTITAN, .since = "0.3",
 		.severity = SEVERITY_ERROR, .when = "titan",
 		.require = "not said(job.config_file) and not toml",
-		.message = "TOML files are not read since 0.3: a config is a Python function, chosen with "
-			   "--module and --config",
-		.hint = "check it with --framework torchtitan@0.2.2, or write the recipe (moeplan emit)",
+		.message = "TOML files are not read since 0.3: a config is a Python function, "
+		    "chosen with --module and --config",
+		.hint = "check it with --framework torchtitan@0.2.2, or write the recipe (moeplan "
+		    "emit)",
 		.source = "pytorch/torchtitan 9810191bb (2026-02-23); torchtitan/config/README.md",
 	},
 	{.id = NULL},

@@ -11,7 +11,7 @@ extern const char *const check_verdict_names[];
 
 /* One change of one setting that was tried by evaluating it. */
 struct check_knob {
-	const char *text;   /* "ep 16" */
+	const char *text; /* "ep 16" */
 	enum verdict verdict;
 	double worst_bytes, step_s;
 };
@@ -30,21 +30,21 @@ enum { CHECK_ITEMS = 7 };
 /* Everything that a check found out about one configuration. */
 struct check_report {
 	struct config *config;
-	struct strategy strategy;   /* derived */
-	const struct model *model;  /* or NULL */
+	struct strategy strategy;  /* derived */
+	const struct model *model; /* or NULL */
 	const struct cluster *cluster;
 	bool other;
 	int64_t product_dp;
-	const char *framework;      /* as people call it */
+	const char *framework; /* as people call it */
 	struct diags *findings;
 	int decided, undecided;
 	struct convention conventions[CONVENTIONS];
-	size_t n_conventions;       /* 0: the world is not known */
+	size_t n_conventions; /* 0: the world is not known */
 	struct choices choices;
 	const struct estimate *estimate; /* or NULL */
-	const char *no_estimate;    /* why not, or NULL */
+	const char *no_estimate;	 /* why not, or NULL */
 	struct check_knob knobs[CHECK_KNOBS];
-	int n_knobs, best_knob;     /* -1 none that fits */
+	int n_knobs, best_knob; /* -1 none that fits */
 	struct check_item items[CHECK_ITEMS];
 	struct check_report *next;
 };

@@ -68,11 +68,12 @@ static void
 print_load(struct request *request, const char *label, enum reshard_load load, const char *advice)
 {
 	static const char *const words[] = {[RESHARD_LOADS] = "load as they are",
-	    [RESHARD_WITH] = "load with", [RESHARD_CONVERTS] = "need"};
+	    [RESHARD_WITH] = "load with",
+	    [RESHARD_CONVERTS] = "need"};
 
 	if (advice)
-		text_line(request, label, "%s%s %s", words[load],
-		    load == RESHARD_LOADS ? ":" : "", advice);
+		text_line(request, label, "%s%s %s", words[load], load == RESHARD_LOADS ? ":" : "",
+		    advice);
 	else
 		text_line(request, label, "%s", words[load]);
 }

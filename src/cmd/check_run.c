@@ -67,7 +67,8 @@ soften(struct check_report *report)
 			if (diag->severity == SEVERITY_ERROR && !diag->rule &&
 			    same_place(&diag->loc, &s->value->loc) && is_beyond(s)) {
 				diag->severity = SEVERITY_NOTE;
-				diag->hint = "the framework takes it; what depends on it is not judged";
+				diag->hint =
+				    "the framework takes it; what depends on it is not judged";
 				report->findings->errors--;
 				report->findings->notes++;
 			}

@@ -79,8 +79,8 @@ new_report(struct request *request, struct config *config, bool other, const cha
 	report->framework = framework;
 	report->model = request->model ? request->model : config->model;
 	report->cluster = request->cluster;
-	report->findings = request->common.format == FORMAT_JSON ? request->diags
-								  : diags_new(request->arena);
+	report->findings =
+	    request->common.format == FORMAT_JSON ? request->diags : diags_new(request->arena);
 	report->best_knob = -1;
 	return report;
 }
@@ -172,9 +172,9 @@ nothing_to_check(struct request *request)
 	struct loc nowhere = {NULL, 0, 0};
 
 	diag_error(request->diags, nowhere, "nothing to check is given");
-	diag_last_hint(request->diags,
-	    "name a script, a ds_config.json or a plan, or give numbers: moeplan check --world-size "
-	    "16 --tp 2 --ep 8");
+	diag_last_hint(request->diags, "name a script, a ds_config.json or a plan, or give "
+				       "numbers: moeplan check --world-size "
+				       "16 --tp 2 --ep 8");
 	return STATUS_USAGE;
 }
 

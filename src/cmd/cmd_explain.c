@@ -65,8 +65,9 @@ rule_plain(struct arena *arena, const char *text)
 		if (!*text || !(end = strchr(text, '}')))
 			break;
 		for (const char *at = text + 1; at < end; at++)
-			if (*at == ':' && strspn(text + 1, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
-					      (size_t)(at - text - 1)) {
+			if (*at == ':' &&
+			    strspn(text + 1, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
+				(size_t)(at - text - 1)) {
 				text = at + (at[1] == ' ');
 				break;
 			}
@@ -176,9 +177,9 @@ unknown_topic(struct request *request, const char *topic)
 	if (near)
 		diag_last_hint(request->diags, "did you mean '%s'?", near);
 	else
-		diag_last_hint(request->diags,
-		    "'moeplan explain rules', 'terms' and 'cases' list them; symptoms are oom, slow, hang, "
-		    "loss-spike, launch, tp-vs-ep");
+		diag_last_hint(request->diags, "'moeplan explain rules', 'terms' and 'cases' list "
+					       "them; symptoms are oom, slow, hang, "
+					       "loss-spike, launch, tp-vs-ep");
 	return STATUS_USAGE;
 }
 

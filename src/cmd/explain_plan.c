@@ -50,7 +50,8 @@ read_machine(struct request *request, const struct doc *doc)
 	if (part)
 		cluster->gpu = *part;
 	if (part && cluster->nodes > 0 && cluster->gpus_per_node > 0 &&
-	    cluster->world <= CLUSTER_MAX_WORLD && read_levels(cluster, doc_get(machine, "levels"))) {
+	    cluster->world <= CLUSTER_MAX_WORLD &&
+	    read_levels(cluster, doc_get(machine, "levels"))) {
 		cluster->domain_gpus = cluster->levels[0].gpus;
 		return cluster;
 	}
@@ -96,9 +97,9 @@ explained_plan_try(struct request *request, struct explained_plan *plan, int aim
 		    !change_apply(change, plan->model, from, &strategy) ||
 		    !what_if(request, plan->model, plan->cluster, &strategy, &estimate))
 			continue;
-		*trial = (struct trial){change->name,
-		    change_text(request->arena, &strategy, from), estimate.verdict,
-		    estimate.worst_bytes, estimate.step_s, estimate.exposed_s[TIME_ALL_TO_ALL]};
+		*trial = (struct trial){change->name, change_text(request->arena, &strategy, from),
+		    estimate.verdict, estimate.worst_bytes, estimate.step_s,
+		    estimate.exposed_s[TIME_ALL_TO_ALL]};
 		plan->n_trials++;
 	}
 }

@@ -8,9 +8,9 @@
 
 /* A part of memory or time, with its formula. */
 struct part_text {
-	const char *name;    /* as in the documents */
-	const char *about;   /* "memory", "time" */
-	const char *text;    /* what it is */
+	const char *name;  /* as in the documents */
+	const char *about; /* "memory", "time" */
+	const char *text;  /* what it is */
 	const char *formula;
 	const char *ignores; /* or NULL */
 	const char *source;
@@ -23,14 +23,14 @@ struct symptom {
 	const char *name;
 	const char *question;
 	const char *const *steps; /* in the order in which to try them; ends with NULL */
-	int aim;                  /* enum aim whose changes are tried on a plan, -1 none */
+	int aim;		  /* enum aim whose changes are tried on a plan, -1 none */
 };
 extern const struct symptom symptoms[]; /* ends with name NULL */
 
 /* A change that was tried on the plan at hand. */
 struct trial {
-	const char *change;  /* "twice the EP" */
-	const char *option;  /* "--ep 16" */
+	const char *change; /* "twice the EP" */
+	const char *option; /* "--ep 16" */
 	enum verdict verdict;
 	double worst_bytes, step_s, all_to_all_s;
 };
@@ -55,11 +55,11 @@ struct explanation {
 	const struct rule *rule;
 	const struct rule_fact *fact;
 	const struct part_text *part;
-	int rate;                    /* index into rate_table, -1 none */
+	int rate; /* index into rate_table, -1 none */
 	const struct term *term;
 	const struct symptom *symptom;
 	bool all_rules, all_terms, all_fields, compare; /* "rules", "terms", "cases", "tp-vs-ep" */
-	struct explained_plan *plan; /* or NULL */
+	struct explained_plan *plan;			/* or NULL */
 };
 
 void text_explain(struct request *request, const struct explanation *what);

@@ -13,7 +13,8 @@ static const char *
 severity_text(const struct request *request, const struct diag *diag)
 {
 	static const enum paint paints[] = {[SEVERITY_NOTE] = PAINT_BOLD,
-	    [SEVERITY_WARNING] = PAINT_DOUBT, [SEVERITY_ERROR] = PAINT_BAD};
+	    [SEVERITY_WARNING] = PAINT_DOUBT,
+	    [SEVERITY_ERROR] = PAINT_BAD};
 
 	return paint(request, paints[diag->severity], severity_name(diag->severity));
 }
@@ -148,14 +149,15 @@ print_knobs(struct request *request, const struct check_report *report)
 
 		if (i != report->best_knob && !request->common.verbose)
 			continue;
-		text_line(request, i == report->best_knob ? "knob" : "", "%s: %s, %s, step %s -> %s",
-		    knob->text, text_verdict(request, knob->verdict),
+		text_line(request, i == report->best_knob ? "knob" : "",
+		    "%s: %s, %s, step %s -> %s", knob->text, text_verdict(request, knob->verdict),
 		    units_gib(arena, knob->worst_bytes),
 		    units_seconds(arena, report->estimate->step_s),
 		    units_seconds(arena, knob->step_s));
 	}
 	if (report->n_knobs > 0 && report->best_knob < 0)
-		text_line(request, "knob", "no single change makes it fit; 'moeplan plan' searches");
+		text_line(
+		    request, "knob", "no single change makes it fit; 'moeplan plan' searches");
 }
 
 static void
@@ -171,10 +173,11 @@ print_memory(struct request *request, const struct check_report *report)
 	}
 	text_line(request, "memory", "%s: stage %d of %d needs %s of %s (%s)",
 	    text_verdict(request, estimate->verdict), estimate->worst_stage, estimate->n_stages,
-	    units_gib_number(arena, estimate->worst_bytes), units_gib(arena, estimate->capacity_bytes),
+	    units_gib_number(arena, estimate->worst_bytes),
+	    units_gib(arena, estimate->capacity_bytes),
 	    units_percent(arena, estimate->worst_bytes / estimate->capacity_bytes));
-	text_line(request, "", "%s",
-	    biggest_parts(arena, &estimate->stages[estimate->worst_stage]));
+	text_line(
+	    request, "", "%s", biggest_parts(arena, &estimate->stages[estimate->worst_stage]));
 	print_knobs(request, report);
 }
 

@@ -52,7 +52,8 @@ print_rule(struct request *request, const struct rule *rule)
 	paragraph(request, "must hold", rule_condition(arena, rule));
 	paragraph(request, "source", rule->source);
 	str_addf(&request->out,
-	    "\nexamples that keep and break it: tests/rules/%s-good.*, %s-bad.*\n", rule->id, rule->id);
+	    "\nexamples that keep and break it: tests/rules/%s-good.*, %s-bad.*\n", rule->id,
+	    rule->id);
 }
 
 static void

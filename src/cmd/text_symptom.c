@@ -13,7 +13,8 @@ print_plan(struct request *request, const struct explained_plan *plan)
 	struct arena *arena = request->arena;
 
 	text_line(request, "plan", "%s on %s GPUs  %s", plan->model->name,
-	    units_grouped(arena, estimate->strategy.world), text_degrees(arena, &estimate->strategy));
+	    units_grouped(arena, estimate->strategy.world),
+	    text_degrees(arena, &estimate->strategy));
 	text_line(request, "", "%s: stage %d of %d needs %s of %s, step %s, all-to-all exposed %s",
 	    text_verdict(request, estimate->verdict), estimate->worst_stage, estimate->n_stages,
 	    units_gib_number(arena, estimate->worst_bytes),
@@ -41,8 +42,7 @@ print_parts(struct request *request, const struct explained_plan *plan, int aim)
 	}
 	n = time_parts_sorted(estimate, order);
 	for (int i = 0; i < n && i < 6; i++)
-		str_addf(&line, "%s%s %s", line.length > 0 ? ", " : "",
-		    time_part_labels[order[i]],
+		str_addf(&line, "%s%s %s", line.length > 0 ? ", " : "", time_part_labels[order[i]],
 		    units_seconds(request->arena, estimate->exposed_s[order[i]]));
 	text_line(request, "step", "%s", line.text);
 }
@@ -119,8 +119,9 @@ print_volumes(struct request *request, const struct explained_plan *plan)
 	    (long long)ffn->top_k);
 	text_line(request, "", "TP  4 S H   = %s of all-reduce, each rank sends twice its buffer",
 	    units_gib(request->arena, 2 * 4 * tokens * hidden));
-	text_line(request, "", "EP sends less while k is smaller than the parallel size; TP's is the "
-			       "same whatever the routing");
+	text_line(request, "",
+	    "EP sends less while k is smaller than the parallel size; TP's is the "
+	    "same whatever the routing");
 }
 
 static void
@@ -138,7 +139,8 @@ print_choice(struct request *request, const struct explained_plan *plan, struct 
 	strategy.micro_batches = 0;
 	strategy_derive(&strategy, plan->model, 0);
 	table_row(table);
-	table_cellf(table, "TP %lld EP %lld ETP %lld", (long long)tp, (long long)ep, (long long)etp);
+	table_cellf(
+	    table, "TP %lld EP %lld ETP %lld", (long long)tp, (long long)ep, (long long)etp);
 	if (!what_if(request, plan->model, plan->cluster, &strategy, &estimate)) {
 		table_cell(table, "breaks a rule");
 		return;
@@ -175,12 +177,14 @@ print_choices(struct request *request, const struct explained_plan *plan)
 void
 text_compare(struct request *request, const struct explanation *what)
 {
-	text_line(request, "tp-vs-ep",
-	    "split every expert (TP) or share the experts out (EP)?");
+	text_line(request, "tp-vs-ep", "split every expert (TP) or share the experts out (EP)?");
 	str_add(&request->out,
-	    " 1  EP keeps matrix products whole: few large grouped products instead of many slices\n"
-	    " 2  EP takes its ranks from DP and leaves DP as it is; TP divides it, so accumulation grows\n"
-	    " 3  an all-to-all moves 2 S H k bytes a direction, TP all-reduces 4 S H in every layer\n"
+	    " 1  EP keeps matrix products whole: few large grouped products instead of many "
+	    "slices\n"
+	    " 2  EP takes its ranks from DP and leaves DP as it is; TP divides it, so accumulation "
+	    "grows\n"
+	    " 3  an all-to-all moves 2 S H k bytes a direction, TP all-reduces 4 S H in every "
+	    "layer\n"
 	    " 4  TP's memory does not depend on the routing, EP's fullest rank does\n"
 	    " 5  EP and PP first, TP last and never beyond the scale-up domain\n");
 	if (!what->plan)

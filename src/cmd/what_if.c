@@ -18,8 +18,8 @@ what_if(struct request *request, const struct model *model, const struct cluster
 		return false;
 	if (!strategy->layout)
 		layout_even(layout, model->layers, (int)strategy->pp, (int)strategy->vpp);
-	else if (layout_parse(layout, strategy->layout, model, (int)strategy->pp,
-		     diags_new(arena), (struct loc){NULL, 0, 0}) != 0)
+	else if (layout_parse(layout, strategy->layout, model, (int)strategy->pp, diags_new(arena),
+		     (struct loc){NULL, 0, 0}) != 0)
 		return false;
 	*job = request->job;
 	job->base = *strategy;
@@ -246,8 +246,8 @@ static const char *
 overlap_change(unsigned overlap)
 {
 	return overlap & OVERLAP_EP && overlap & OVERLAP_TP ? "--overlap dp,tp,ep"
-	       : overlap & OVERLAP_EP			     ? "--overlap dp,ep"
-							     : "--overlap dp,tp";
+	       : overlap & OVERLAP_EP			    ? "--overlap dp,ep"
+							    : "--overlap dp,tp";
 }
 
 const char *
@@ -270,7 +270,8 @@ change_text(struct arena *arena, const struct strategy *s, const struct strategy
 		return arena_printf(arena, "--dispatcher %s", dispatcher_names[s->dispatcher]);
 	if (s->cuda_graphs != from->cuda_graphs)
 		return "--cuda-graphs on";
-	if (s->recompute.kind != from->recompute.kind || s->recompute.modules != from->recompute.modules ||
+	if (s->recompute.kind != from->recompute.kind ||
+	    s->recompute.modules != from->recompute.modules ||
 	    s->recompute.layers != from->recompute.layers)
 		return arena_printf(arena, "--recompute %s", recompute_text(arena, s->recompute));
 	return overlap_change(s->overlap);

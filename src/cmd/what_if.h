@@ -8,7 +8,7 @@
 /* A single change of a strategy that somebody might try. */
 enum aim { AIM_MEMORY, AIM_TIME };
 struct change {
-	const char *name;  /* "twice the EP" */
+	const char *name; /* "twice the EP" */
 	enum aim aim;
 	/* False when it does not apply. */
 	bool (*apply)(struct strategy *strategy);

@@ -42,8 +42,9 @@ read_text(const char *text)
 
 Test(cases, sizes_and_settings)
 {
-	struct check_case *c = read_text("{\"framework\": \"megatron@0.15\", \"input\": {\"gpus\": 16, "
-					 "\"tp\": 2, \"layers\": 46, \"dist_opt\": true}}");
+	struct check_case *c =
+	    read_text("{\"framework\": \"megatron@0.15\", \"input\": {\"gpus\": 16, "
+		      "\"tp\": 2, \"layers\": 46, \"dist_opt\": true}}");
 
 	cr_assert_not_null(c);
 	cr_assert_not(c->other);
@@ -57,8 +58,8 @@ Test(cases, sizes_and_settings)
 
 Test(cases, whose_default_etp)
 {
-	struct check_case *c = read_text(
-	    "{\"framework\": \"megatron-bridge\", \"input\": {\"tp\": 2, \"ep\": 4, \"etp\": null}}");
+	struct check_case *c = read_text("{\"framework\": \"megatron-bridge\", \"input\": {\"tp\": "
+					 "2, \"ep\": 4, \"etp\": null}}");
 
 	cr_assert_not_null(c);
 	cr_assert_eq(c->config.strategy.etp, 1);
@@ -78,15 +79,16 @@ Test(cases, unknown_fields_are_listed)
 
 Test(cases, lists_make_variants)
 {
-	struct check_case *c = read_text(
-	    "{\"framework\": \"megatron\", \"input\": {\"mbs\": [1, 2, 4], \"dp\": 4}}");
+	struct check_case *c =
+	    read_text("{\"framework\": \"megatron\", \"input\": {\"mbs\": [1, 2, 4], \"dp\": 4}}");
 	int64_t sum = 0;
 
 	for (; c; c = c->next)
 		sum += c->config.strategy.micro_batch;
 	cr_assert_eq(sum, 7);
-	c = read_text("{\"framework\": \"megatron\", \"input\": {\"pp\": 2, \"cases\": [{\"tp\": 2}, "
-		      "{\"tp\": 8, \"pp\": 4}]}}");
+	c = read_text(
+	    "{\"framework\": \"megatron\", \"input\": {\"pp\": 2, \"cases\": [{\"tp\": 2}, "
+	    "{\"tp\": 8, \"pp\": 4}]}}");
 	cr_assert_eq(c->config.strategy.pp, 2);
 	cr_assert_eq(c->next->config.strategy.tp, 8);
 	cr_assert_eq(c->next->config.strategy.pp, 4);
@@ -94,8 +96,8 @@ Test(cases, lists_make_variants)
 
 Test(cases, built_in_models_by_their_usual_names)
 {
-	struct check_case *c = read_text(
-	    "{\"framework\": \"megatron\", \"input\": {\"model\": \"Qwen3-30B-A3B\"}}");
+	struct check_case *c =
+	    read_text("{\"framework\": \"megatron\", \"input\": {\"model\": \"Qwen3-30B-A3B\"}}");
 
 	cr_assert_not_null(c->config.model);
 	cr_assert_eq(c->config.model->layers, 48);

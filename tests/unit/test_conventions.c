@@ -62,8 +62,8 @@ expect(const char *name, int64_t dp, int64_t edp)
 			continue;
 		cr_expect_eq(c->valid, edp > 0, "%s: %s", name, c->arithmetic);
 		cr_expect(dp < 0 || c->dp == dp, "%s has dp %lld", name, (long long)c->dp);
-		cr_expect_eq(c->edp, edp, "%s has edp %lld: %s", name, (long long)c->edp,
-		    c->arithmetic);
+		cr_expect_eq(
+		    c->edp, edp, "%s has edp %lld: %s", name, (long long)c->edp, c->arithmetic);
 		return;
 	}
 	cr_assert_fail("no convention '%s'", name);
@@ -113,8 +113,8 @@ Test(conventions, context_ranks)
 {
 	fill(64, 4, 2, 2, 8);
 	expect("product", 1, 1);
-	cr_assert_not_null(strstr(table[0].arithmetic, "counted: impossible"), "%s",
-	    table[0].arithmetic);
+	cr_assert_not_null(
+	    strstr(table[0].arithmetic, "counted: impossible"), "%s", table[0].arithmetic);
 	expect("megatron-etp-tp", 4, 1);
 	expect("megatron-etp-1", 4, 4);
 	expect("torchtitan-0.3", 4, 4);

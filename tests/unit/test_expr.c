@@ -193,8 +193,9 @@ Test(expr, divisors)
 
 Test(expr, mistakes_are_found)
 {
-	static const char *const bad[] = {"", "1 +", "(1", "1 2", "foo(", "foo(1)", "set()", "get(six)",
-	    "'open", "1 = 2", "a b", "1 ++ 2 )", "9999999999999999999999x", "* 2", "min()"};
+	static const char *const bad[] = {"", "1 +", "(1", "1 2", "foo(", "foo(1)", "set()",
+	    "get(six)", "'open", "1 = 2", "a b", "1 ++ 2 )", "9999999999999999999999x", "* 2",
+	    "min()"};
 	static const struct expr_function *const tables[] = {expr_functions, NULL};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

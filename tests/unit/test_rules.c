@@ -39,8 +39,8 @@ Test(rules, every_row_can_be_read)
 {
 	for (size_t t = 0; rule_tables[t]; t++)
 		for (const struct rule *rule = rule_tables[t]; rule->id; rule++) {
-			cr_expect_eq(rule_check_templates(rule, arena, diags), 0, "%s: %s", rule->id,
-			    diags->last ? diags->last->message : "");
+			cr_expect_eq(rule_check_templates(rule, arena, diags), 0, "%s: %s",
+			    rule->id, diags->last ? diags->last->message : "");
 			cr_expect(rule->require || rule->grid, "%s decides nothing", rule->id);
 			cr_expect_not_null(rule->message, "%s says nothing", rule->id);
 			cr_expect_not_null(rule->source, "%s has no source", rule->id);
@@ -70,7 +70,8 @@ Test(rules, grid_rules_have_rows)
 	}
 	for (size_t t = 0; rule_tables[t]; t++)
 		for (const struct rule *rule = rule_tables[t]; rule->id; rule++)
-			cr_expect(!rule->grid || rule_grid(rule->id), "%s is no grid rule", rule->id);
+			cr_expect(
+			    !rule->grid || rule_grid(rule->id), "%s is no grid rule", rule->id);
 }
 
 Test(rules, quantities_can_be_read)
@@ -189,9 +190,9 @@ Test(rules, a_broken_rule_tells_numbers_and_place)
 
 Test(rules, a_grid_rule_is_reported_once_with_its_words)
 {
-	struct check_case *from = read_text(
-	    "{\"framework\": \"megatron\", \"input\": {\"gpus\": 8, \"tp\": 2, \"pp\": 2, \"ep\": 8, "
-	    "\"etp\": 1}}");
+	struct check_case *from = read_text("{\"framework\": \"megatron\", \"input\": {\"gpus\": "
+					    "8, \"tp\": 2, \"pp\": 2, \"ep\": 8, "
+					    "\"etp\": 1}}");
 	int decided, undecided;
 	struct diags *findings = decide(from, &decided, &undecided);
 	const struct diag *diag = find(findings, "MEG-003");
@@ -217,9 +218,9 @@ Test(rules, what_is_not_told_is_not_held_against)
 
 Test(rules, several_broken_conditions_are_one_message)
 {
-	struct check_case *from = read_text(
-	    "{\"framework\": \"megatron\", \"input\": {\"pp\": 2, \"ep\": 4, \"use_torch_fsdp2\": true, "
-	    "\"untie_embeddings_and_output_weights\": true}}");
+	struct check_case *from = read_text("{\"framework\": \"megatron\", \"input\": {\"pp\": 2, "
+					    "\"ep\": 4, \"use_torch_fsdp2\": true, "
+					    "\"untie_embeddings_and_output_weights\": true}}");
 	int decided, undecided;
 	struct diags *findings = decide(from, &decided, &undecided);
 	const struct diag *diag = find(findings, "MEG-057");

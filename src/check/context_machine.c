@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is known of the machine, of who starts the ranks, and of the planner's estimate? */
+#include "check/context_machine.h"
+
+#include <string.h>
+
+static struct value
+known(int64_t size)
+{
+	return size > 0 ? value_int(size) : value_undecided;
+}
+
+struct value
+nodes_term(const struct facts *facts)
+{
+	int64_t nodes = facts->check->config->launch.nodes;
+
+	if (nodes > 0)
+		return value_int(nodes);
+	return facts->check->cluster ? known(facts->check->cluster->nodes) : value_undecided;
+}
+
+struct value
+gpus_per_node_term(const struct facts *facts)
+{
+	return facts->check->cluster ? known(facts->check->cluster->gpus_per_node)
+				     : value_undecided;
+}
+
+struct value
+cluster_world_term(const struct facts *facts)
+{
+	return facts->check->cluster ? known(facts->check->cluster->world) : value_unset;
+}
+
+struct value
+domain_gpus_term(const struct facts *facts)
+{
+	return facts->check->cluster ? known(facts->check->cluster->domain_gpus) : value_undecided;
+}
+
+/* What was stated, in GiB, stands before the catalogue. */
+struct value
+gpu_bytes_term(const struct facts *facts)
+{
+	const struct setting *stated = setting_find(facts->check->config, "gpu_mem_gib");
+
+	if (stated && stated->value->kind == DOC_NUMBER)
+		return value_number(stated->value->number * (double)(1 << 30));
+	return facts->check->cluster ? value_number(facts->check->cluster->gpu.usable_bytes.value)
+				     : value_undecided;
+}
+
+/* CUDA compute capability, major, by the name of the part. */
+struct value
+gpu_arch_term(const struct facts *facts)
+{
+	static const struct {
+		const char *prefix;
+		int major;
+	} parts[] = {{"V100", 7}, {"T4", 7}, {"A100", 8}, {"A800", 8}, {"L40", 8}, {"A10", 8},
+	    {"H100", 9}, {"H200", 9}, {"H800", 9}, {"H20", 9}, {"GH200", 9}, {"B200", 10},
+	    {"B300", 10}, {"GB200", 10}, {"GB300", 10}};
+	const struct cluster *cluster = facts->check->cluster;
+
+	for (size_t i = 0; cluster && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strncmp(cluster->gpu.name, parts[i].prefix, strlen(parts[i].prefix)) == 0)
+			return value_int(parts[i].major);
+	return value_unset;
+}
+
+struct value
+launcher_term(const struct facts *facts)
+{
+	const char *launcher = facts->check->config->launch.launcher;
+
+	return launcher ? value_text(launcher) : value_unset;
+}
+
+struct value
+launch_nodes_term(const struct facts *facts)
+{
+	int64_t nodes = facts->check->config->launch.nodes;
+
+	return nodes > 0 ? value_int(nodes) : value_undecided;
+}
+
+struct value
+launch_procs_term(const struct facts *facts)
+{
+	int64_t processes = facts->check->config->launch.processes_per_node;
+
+	return processes > 0 ? value_int(processes) : value_undecided;
+}
+
+struct value
+env_world_term(const struct facts *facts)
+{
+	int64_t world = facts->check->config->launch.world_size;
+
+	return world > 0 ? value_int(world) : value_unset;
+}
+
+struct value
+env_rank_term(const struct facts *facts)
+{
+	int64_t rank = facts->check->config->launch.rank;
+
+	return rank >= 0 ? value_int(rank) : value_unset;
+}
+
+struct value
+env_local_rank_term(const struct facts *facts)
+{
+	int64_t rank = facts->check->config->launch.local_rank;
+
+	return rank >= 0 ? value_int(rank) : value_unset;
+}
+
+struct value
+master_addr_term(const struct facts *facts)
+{
+	const char *address = facts->check->config->launch.master_addr;
+
+	return address ? value_text(address) : value_unset;
+}
+
+struct value
+master_port_term(const struct facts *facts)
+{
+	int64_t port = facts->check->config->launch.master_port;
+
+	return port > 0 ? value_int(port) : value_unset;
+}
+
+struct value
+slots_term(const struct facts *facts)
+{
+	const struct doc *hostfile = facts->check->config->launch.hostfile;
+
+	return hostfile ? value_of_doc(facts->arena, hostfile) : value_unset;
+}
+
+struct value
+verdict_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_text(verdict_names[estimate->verdict]) : value_unset;
+}
+
+struct value
+skewed_verdict_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_text(verdict_names[estimate->skewed_verdict]) : value_undecided;
+}
+
+struct value
+worst_bytes_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_number(estimate->worst_bytes) : value_undecided;
+}
+
+struct value
+skewed_bytes_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+	double worst = 0;
+
+	for (int i = 0; estimate && estimate->stages && i < estimate->n_stages; i++)
+		if (estimate->stages[i].skewed_bytes > worst)
+			worst = estimate->stages[i].skewed_bytes;
+	return worst > 0 ? value_number(worst) : value_undecided;
+}
+
+struct value
+capacity_bytes_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_number(estimate->capacity_bytes) : value_undecided;
+}
+
+struct value
+worst_stage_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_int(estimate->worst_stage) : value_undecided;
+}
