@@ -34,6 +34,7 @@ static void
 add_words(
     struct shell *shell, struct word_builder *builder, const struct shell_words *words, bool quoted)
 {
+	builder->vanishes = builder->vanishes || words->count == 0;
 	for (size_t i = 0; i < words->count && !shell->failed; i++) {
 		if (i > 0)
 			builder_end(shell, builder);
@@ -211,7 +212,8 @@ add_found(struct shell *shell, struct word_builder *builder, struct parameter *p
 {
 	struct shell_text joined;
 
-	if (p->all && !(p->joined && quoted)) {
+	/* where no words are made, elements stand beside each other */
+	if (p->all && !(p->joined && quoted) && builder->mode & WORD_SPLIT) {
 		add_words(shell, builder, &p->words, quoted);
 		return;
 	}

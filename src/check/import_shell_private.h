@@ -124,7 +124,8 @@ int shell_expand_quoted(struct shell *shell, const struct shell_text *text, stru
 struct word_builder {
 	struct shell_words *out;
 	struct shell_text text;
-	bool have;  /* the word exists even when it is empty */
+	bool have;     /* the word exists even when it is empty */
+	bool vanishes; /* an empty list stands between its quotes */
 	unsigned mode;
 	bool pattern;
 };

@@ -70,7 +70,7 @@ shell_double_quoted(struct shell *shell, struct shell_cursor *cursor, struct wor
 	int result = 0;
 
 	cursor->at++;
-	builder->have = true;
+	builder->vanishes = false;
 	while (result == 0 && shell_peek(cursor, 0) != '"') {
 		char c = shell_peek(cursor, 0), next = shell_peek(cursor, 1);
 
@@ -92,6 +92,8 @@ shell_double_quoted(struct shell *shell, struct shell_cursor *cursor, struct wor
 			result = -1;
 	}
 	cursor->at++;
+	/* "" is a word, "$@" without arguments is none */
+	builder->have = builder->have || !builder->vanishes || builder->text.length > 0;
 	return result;
 }
 
