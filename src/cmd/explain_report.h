@@ -66,7 +66,7 @@ void text_explain(struct request *request, const struct explanation *what);
 void json_explain(struct request *request, const struct explanation *what);
 /* text_symptom.c: a symptom or tp-vs-ep, with the plan's numbers. */
 void text_symptom(struct request *request, const struct explanation *what);
-void text_compare(struct request *request, const struct explanation *what);
+void text_tp_vs_ep(struct request *request, const struct explanation *what);
 
 /* A rule's condition for people: grid rules tell their gist. */
 const char *rule_condition(struct arena *arena, const struct rule *rule);

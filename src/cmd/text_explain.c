@@ -175,7 +175,7 @@ text_explain(struct request *request, const struct explanation *what)
 	else if (what->all_fields)
 		list_fields(request);
 	else if (what->compare)
-		text_compare(request, what);
+		text_tp_vs_ep(request, what);
 	else if (what->symptom)
 		text_symptom(request, what);
 	else if (what->rule)

@@ -175,7 +175,7 @@ print_choices(struct request *request, const struct explained_plan *plan)
 }
 
 void
-text_compare(struct request *request, const struct explanation *what)
+text_tp_vs_ep(struct request *request, const struct explanation *what)
 {
 	text_line(request, "tp-vs-ep", "split every expert (TP) or share the experts out (EP)?");
 	str_add(&request->out,
