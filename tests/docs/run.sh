@@ -150,7 +150,10 @@ done
 check_commands
 check_architectures
 options_of_page man/moeplan-estimate.1 >"$scratch/options"
-check_keys man/moeplan-plan.5 "$scratch/options" schemas/*.output.schema.json
+# The report of moeplan-probe is another program's document.
+# shellcheck disable=SC2046 # one word a file
+check_keys man/moeplan-plan.5 "$scratch/options" \
+	$(find schemas -name '*.output.schema.json' ! -name 'probe.*' | sort)
 check_keys man/moeplan-cluster.5 /dev/null schemas/cluster.schema.json
 check_keys man/moeplan-model.5 /dev/null schemas/model.schema.json
 for page in man/moeplan-*.1; do
