@@ -285,6 +285,23 @@ stated_model(struct facts *facts)
 	return model;
 }
 
+/* Arguments of calls in Python say nothing about keys that are not in the file. */
+static bool
+has_deepspeed_file(const struct config *config)
+{
+	static const char *const calls[] = {"MoE.", "PipelineModule.", "topology."};
+
+	for (const struct setting *s = config->settings; s; s = s->next) {
+		bool is_call = s->form != CONFIG_DEEPSPEED;
+
+		for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+			is_call = is_call || strncmp(s->name, calls[i], strlen(calls[i])) == 0;
+		if (!is_call)
+			return true;
+	}
+	return false;
+}
+
 static bool
 is_complete(const struct config *config)
 {
@@ -293,6 +310,7 @@ is_complete(const struct config *config)
 		return setting_find(config, "num_layers") != NULL;
 	case CONFIG_DEEPSPEED:
 	case CONFIG_TUTORIAL:
+		return has_deepspeed_file(config);
 	case CONFIG_TORCHTITAN:
 		return true;
 	default:

@@ -498,7 +498,8 @@ decide_each(struct run *run, const struct compiled *c)
 		struct diag *before = diags->last;
 		int errors = diags->errors, warnings = diags->warnings, notes = diags->notes;
 
-		if (setting->form == CONFIG_NUMBERS)
+		/* Words of launchers, of cases, and shapes of a guide's model file. */
+		if (setting->form == CONFIG_NUMBERS || setting->form == CONFIG_TUTORIAL)
 			continue;
 		run->facts->setting = setting;
 		decide(run, c);

@@ -26,7 +26,9 @@ const struct rule rules_deepspeed[] = {
 	{
 		.id = "DS-001", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
 		.silent = true,
-		.when = "json and not own(setting) and (complete or root(setting) != setting)",
+		.when = "json and not own(setting) and (complete or root(setting) != setting) and "
+		    "not in_file('.py') and not in(root(setting), 'MoE', 'PipelineModule', "
+		    "'PipeModelDataParallelTopology', 'topology')",
 		.require = "name_state(root(setting)) == 'known' or is_block(root(setting))",
 		.message = "'{root(setting)}' is no key of DeepSpeed{name_limit(root(setting))}: "
 		    "it is ignored",
@@ -172,6 +174,14 @@ const struct rule rules_deepspeed[] = {
 		    "{dp}",
 		.hint = "use ep_size of {valid_ep: divisors(dp)}",
 		.source = GROUPS " _get_expert_parallel_ranks",
+	},
+	{
+		.id = "DS-034", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR,
+		.when = "said(MoE.noisy_gate_policy)",
+		.require = "in(MoE.noisy_gate_policy, 'None', 'Jitter', 'RSample')",
+		.message = "there is no noisy_gate_policy '{MoE.noisy_gate_policy}'",
+		.hint = "use Jitter or RSample, or leave it out",
+		.source = MOE,
 	},
 	{
 		.id = "DS-036", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR,

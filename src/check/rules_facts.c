@@ -27,8 +27,6 @@ const struct rule_fact rule_facts[] = {
 	    "world / sequence-parallel size, else the world", DEEPSPEED "runtime/config.py"},
 	{"DS-033", "DeepSpeed", "MoE layers may have different ep_size; groups are named ep_size_N",
 	    DEEPSPEED "moe/layer.py"},
-	{"DS-034", "DeepSpeed", "noisy_gate_policy is None, Jitter or RSample",
-	    DEEPSPEED "moe/layer.py"},
 	{"DS-035", "DeepSpeed", "optimizer groups must mark MoE parameters with the key moe",
 	    DEEPSPEED "runtime/zero/stage_1_and_2.py"},
 	{"DS-039", "DeepSpeed", "a PipelineModule brings its own mpu: none may be passed",

@@ -106,6 +106,21 @@ call_root(const struct expr_scope *scope, const struct value *arguments, size_t 
 	    arena_strndup(scope->arena, arguments[0].text, strcspn(arguments[0].text, ".")));
 }
 
+/* in_file('.py'): the setting that is looked at comes from a file of this ending. */
+static struct value
+call_in_file(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct facts *facts = scope->context;
+	const char *file = facts->setting ? facts->setting->value->loc.file : NULL;
+	size_t length = file ? strlen(file) : 0, end;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	end = strlen(arguments[0].text);
+	return value_int(length > end && strcmp(file + length - end, arguments[0].text) == 0);
+}
+
 /* stated('params'): a setting of exactly this name is there. */
 static struct value
 call_stated(const struct expr_scope *scope, const struct value *arguments, size_t count)
@@ -474,6 +489,7 @@ const struct expr_function rule_functions[] = {
     {"parent", 1, 1, false, call_parent},
     {"root", 1, 1, false, call_root},
     {"block", 1, 1, false, call_block},
+    {"in_file", 1, 1, false, call_in_file},
     {"stated", 1, 1, false, call_stated},
     {"strange", 0, 0, false, call_strange},
     {"strange_in", 1, 1, false, call_strange_in},

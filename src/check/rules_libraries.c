@@ -98,6 +98,15 @@ const struct rule rules_libraries[] = {
 		.hint = "keep the dispatcher key",
 		.source = "NVIDIA-NeMo/Automodel#2630",
 	},
+	{
+		.id = "MB-005", .frameworks = ON_MEGATRON, .severity = SEVERITY_WARNING,
+		.silent = true, .when = "form == 'Megatron-Bridge'",
+		.require = "not in(setting, 'moe_expert_parallel_size', 'moe_token_dropping', "
+		    "'moe_token_drop_coef', 'data_parallel_size')",
+		.message = "'{setting}' is no setting of Megatron-Core, though guides write it",
+		.hint = "write {replacement(setting)} || leave it out: DP follows from the world",
+		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/core/transformer/transformer_config.py",
+	},
 	{.id = NULL},
 };
 /* clang-format on */

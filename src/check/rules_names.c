@@ -31,6 +31,9 @@ static const char *const replacements[][2] = {
     {"moe_router_topk_limited_devices", "moe_router_group_topk"},
     {"overlap_p2p_comm", "overlap_p2p_communication_warmup_flush"},
     {"fake_init_process_group", "fake_process_group"},
+    {"moe_expert_parallel_size", "expert_model_parallel_size"},
+    {"moe_token_dropping", "moe_expert_capacity_factor"},
+    {"moe_token_drop_coef", "moe_expert_capacity_factor"},
 };
 
 static const struct name_span *
