@@ -289,7 +289,7 @@ stated_model(struct facts *facts)
 static bool
 has_deepspeed_file(const struct config *config)
 {
-	static const char *const calls[] = {"MoE.", "PipelineModule.", "topology."};
+	static const char *const calls[] = {"MoE", "PipelineModule", "PipeModel", "topology"};
 
 	for (const struct setting *s = config->settings; s; s = s->next) {
 		bool is_call = s->form != CONFIG_DEEPSPEED;
