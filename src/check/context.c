@@ -259,29 +259,20 @@ stated_size(const struct expr_scope *scope, const char *term)
 static const struct model *
 stated_model(struct facts *facts)
 {
-	static const struct {
-		const char *term;
-		size_t offset;
-	} sizes[] = {
-	    {"heads", offsetof(struct layer_kind, mixer.heads)},
-	    {"kv_heads", offsetof(struct layer_kind, mixer.kv_heads)},
-	    {"experts", offsetof(struct layer_kind, ffn.experts)},
-	    {"topk", offsetof(struct layer_kind, ffn.top_k)},
-	    {"ffn_width", offsetof(struct layer_kind, ffn.dense_width)},
-	    {"expert_width", offsetof(struct layer_kind, ffn.expert_width)},
-	    {"shared_width", offsetof(struct layer_kind, ffn.shared_width)},
-	};
 	struct model *model = arena_alloc(facts->arena, sizeof(*model));
 	struct expr_scope scope = facts_scope(facts);
+	struct layer_kind *kind = &model->kinds[0];
 
 	model->n_kinds = 1;
-	model->kinds[0].mixer.kind = MIXER_GQA;
 	model->layers = stated_size(&scope, "layers");
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		char *kind = (char *)&model->kinds[0];
-
-		*(int64_t *)(void *)(kind + sizes[i].offset) = stated_size(&scope, sizes[i].term);
-	}
+	kind->mixer.kind = MIXER_GQA;
+	kind->mixer.heads = stated_size(&scope, "heads");
+	kind->mixer.kv_heads = stated_size(&scope, "kv_heads");
+	kind->ffn.experts = stated_size(&scope, "experts");
+	kind->ffn.top_k = stated_size(&scope, "topk");
+	kind->ffn.dense_width = stated_size(&scope, "ffn_width");
+	kind->ffn.expert_width = stated_size(&scope, "expert_width");
+	kind->ffn.shared_width = stated_size(&scope, "shared_width");
 	return model;
 }
 
