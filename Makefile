@@ -32,7 +32,7 @@ OBJ ?= build/$(BUILD)$(if $(filter gcc cc,$(CC)),,-$(notdir $(lastword $(CC))))
 CFLAGS_ALL = -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef -I. -Isrc $(CFLAGS) \
 	$(SANITIZE)
-LDLIBS = -lglpk -lyaml -lcjson -lm
+LDLIBS = -lglpk -lyaml -lcjson -lm -ldl
 
 # --- sources --------------------------------------------------------------------------------------
 
@@ -61,6 +61,7 @@ objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 
 # Files a test links in front of the library, so that they stand in for objects of it.
 EXTRA_test_search = tests/unit/fake_evaluator.c
+EXTRA_test_identity = probe/identity.c
 
 SCRIPTS = $(wildcard tests/*.sh tests/*/*.sh src/model/*.sh) .ci/run
 MAN = $(wildcard man/*.[0-9])

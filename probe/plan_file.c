@@ -147,7 +147,8 @@ read_strategy(
 	if (fields_read(strategy_fields, &plan->strategy, strategy, derived, &context) != 0)
 		return;
 	plan->layout_text = layout->text;
-	plan->strategy.layout = layout->text;
+	if (plan->strategy.framework == FRAMEWORK_MEGATRON) /* an option of Megatron alone */
+		plan->strategy.layout = layout->text;
 	strategy_derive(&plan->strategy, plan->model, 0);
 	if (strategy_violations(&plan->strategy, plan->model, diags) > 0)
 		return;

@@ -17,26 +17,12 @@
 #include "probe/launch.h"
 #include "probe/probe_run.h"
 
-enum { BACKEND_AUTO, BACKEND_CUDA, BACKEND_CPU };
-static const char *const backend_choices[] = {"auto", "cuda", "cpu", NULL};
 static const char *const format_choices[] = {"text", "json", NULL};
 
 #define MEMBER(name) .offset = offsetof(struct probe_options, name)
 
 /* clang-format off */
-static const struct field option_fields[] = {
-	{.name = "backend", .arg = "auto|cuda|cpu", .kind = FIELD_CHOICE, MEMBER(backend),
-	 .choices = backend_choices, .help = "cuda: GPUs and NCCL; cpu: a rehearsal over MPI (auto)"},
-	{.name = "steps", .arg = "N", .kind = FIELD_INT, MEMBER(steps), .min = 1, .max = 1000,
-	 .help = "steps that are timed (20; 2 on CPUs)"},
-	{.name = "tolerance", .arg = "PCT", .kind = FIELD_NUMBER, MEMBER(tolerance), .min = 0,
-	 .max = 1000, .help = "how much slower than predicted a part may be, percent (20)"},
-	{.name = "timeout", .arg = "S", .kind = FIELD_NUMBER, MEMBER(timeout_s), .min = 1, .max = 3600,
-	 .help = "seconds for ranks to arrive and for every operation (60)"},
-	{.name = "load_skew", .arg = "SPEC", .kind = FIELD_TEXT, MEMBER(load_skew),
-	 .help = "which experts tokens choose: balanced, zipf=S, cv=C, one (balanced)"},
-	{.name = "master", .arg = "HOST[:PORT]", .kind = FIELD_TEXT, MEMBER(master),
-	 .help = "where rank 0 listens, when the launcher does not say"},
+static const struct field output_fields[] = {
 	{.name = "format", .arg = "text|json", .kind = FIELD_CHOICE, MEMBER(format),
 	 .choices = format_choices, .help = "what the result is written as"},
 	{.name = "output", .arg = "FILE", .kind = FIELD_TEXT, MEMBER(output),
@@ -92,20 +78,10 @@ stop(const struct program *p, enum probe_status status)
 	return (int)status;
 }
 
-static int
-print_help(void)
+static void
+print_fields(const struct field *field)
 {
-	const struct field *field;
-
-	printf("usage: moeplan-probe PLAN [OPTIONS]\n\n"
-	       "Runs a short, real Mixture-of-Experts training step on the planned groups and compares\n"
-	       "it with the prediction. PLAN is what 'moeplan plan --format json' wrote.\n\n"
-	       "  torchrun --nproc-per-node 8 --no-python moeplan-probe plan.json\n"
-	       "  deepspeed --no_python moeplan-probe plan.json\n"
-	       "  srun moeplan-probe plan.json\n"
-	       "  mpirun -n 8 moeplan-probe plan.json --backend cpu\n"
-	       "  moeplan-probe plan.json          # alone: forks one rank for each GPU of one host\n\n");
-	for (field = option_fields; field->name; field++) {
+	for (; field->name; field++) {
 		char name[48];
 		size_t i;
 
@@ -115,17 +91,33 @@ print_help(void)
 				name[i] = '-';
 		printf("  %-26s %s\n", name, field->help);
 	}
+}
+
+static int
+print_help(void)
+{
+	printf("usage: moeplan-probe PLAN [OPTIONS]\n\n"
+	       "Runs a short, real Mixture-of-Experts training step on the planned groups and compares\n"
+	       "it with the prediction. PLAN is what 'moeplan plan --format json' wrote.\n\n"
+	       "  torchrun --nproc-per-node 8 --no-python moeplan-probe plan.json\n"
+	       "  deepspeed --no_python moeplan-probe plan.json\n"
+	       "  srun moeplan-probe plan.json\n"
+	       "  mpirun -n 8 moeplan-probe plan.json --backend cpu\n"
+	       "  moeplan-probe plan.json          # alone: forks one rank for each GPU of one host\n\n");
+	print_fields(probe_fields);
+	print_fields(output_fields);
 	return PROBE_YES;
 }
 
 static int
 read_arguments(struct program *p, int argc, char **argv, struct arguments *arguments)
 {
-	struct field_set sets[] = {{"Options", option_fields, &p->options}, {NULL, NULL, NULL}};
+	struct field_set sets[] = {{"Probe", probe_fields, &p->options},
+	    {"Output", output_fields, &p->options}, {NULL, NULL, NULL}};
 	struct field_context context = {p->arena, p->diags};
 	struct loc nowhere = {NULL, 0, 0};
 
-	p->options = (struct probe_options){.tolerance = 20, .timeout_s = 60, .load_skew = "balanced"};
+	probe_options_init(&p->options);
 	if (options_parse(sets, argc - 1, argv + 1, arguments, &context) != 0)
 		return -1;
 	if (p->options.help || p->options.version)
@@ -163,7 +155,7 @@ choose_backend(struct program *p, int *devices)
 	*devices = choice == BACKEND_CPU ? 0 : count_in_child(count_devices, p);
 	if (choice == BACKEND_AUTO)
 		choice = *devices > 0 ? BACKEND_CUDA : BACKEND_CPU;
-	if (backend_load(p->arena, p->diags, backend_choices[choice], &p->backend) != 0)
+	if (backend_load(p->arena, p->diags, probe_backends[choice], &p->backend) != 0)
 		return PROBE_ENVIRONMENT;
 	if (choice == BACKEND_CUDA && *devices <= 0) {
 		p->backend.ops->devices(&p->backend);

@@ -3,22 +3,12 @@
 #define MOEPLAN_PROBE_RUN_H
 
 #include "base/str.h"
+#include "model/probe_options.h"
 #include "probe/identity.h"
 #include "probe/measure.h"
 #include "probe/numerics.h"
 
 #define PROBE_VERSION "0.1.0"
-
-struct probe_options {
-	int backend; /* of backend_choices */
-	int64_t steps;
-	double tolerance; /* percent */
-	double timeout_s;
-	const char *load_skew, *master;
-	int format;
-	const char *output;
-	bool quiet, help, version;
-};
 
 enum probe_status { PROBE_YES = 0, PROBE_NO = 1, PROBE_USAGE = 2, PROBE_ENVIRONMENT = 3, PROBE_BUG = 70 };
 

@@ -15,6 +15,7 @@
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/model.h"
+#include "model/probe_options.h"
 
 #define MOEPLAN_VERSION "0.1.0"
 
@@ -65,6 +66,13 @@ struct check_options {
 	int convention;		     /* 0 the framework's, 1 WORLD = DP*EP*TP*PP */
 };
 
+/* Options that `detect` alone takes. */
+struct detect_options {
+	const char *from;
+	bool dump;
+};
+extern const struct field detect_fields[], compare_fields[];
+
 /* One run of the program: what was asked and what came of it. */
 struct request {
 	const struct command *command;
@@ -82,6 +90,10 @@ struct request {
 	struct check_options check;
 	const char *target;    /* emit */
 	struct place_args place;
+
+	struct probe_options probe;
+	struct detect_options detect;
+	double tolerance_percent; /* compare; 0: not given */
 
 	struct model *model;
 	const struct doc *model_doc; /* what `model` was read from */
@@ -120,7 +132,7 @@ void request_init(struct request *request, struct arena *arena);
 int request_options(struct request *request, struct diags *diags);
 
 command_run_fn cmd_model, cmd_estimate, cmd_groups, cmd_plan, cmd_check, cmd_explain, cmd_emit,
-    cmd_place, cmd_completion, cmd_help;
+    cmd_place, cmd_probe, cmd_detect, cmd_calibrate, cmd_compare, cmd_completion, cmd_help;
 command_sets_fn place_sets; /* cmd_place.c */
 
 /*

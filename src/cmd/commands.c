@@ -118,6 +118,24 @@ emit_sets(struct request *request, struct field_set sets[MAX_SETS])
 	fill_sets(request, sets, (struct field_set){"Target", emit_fields, request}, no_set);
 }
 
+static void
+probe_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets, (struct field_set){"Probe", probe_fields, &request->probe}, no_set);
+}
+
+static void
+detect_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets, (struct field_set){"Machine", detect_fields, &request->detect}, no_set);
+}
+
+static void
+compare_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets, (struct field_set){"Judgement", compare_fields, request}, no_set);
+}
+
 /* --- the commands --------------------------------------------------------------------------- */
 
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
@@ -176,6 +194,27 @@ static const char *const place_examples[] = {
 static const char *const completion_examples[] = {
     "source <(moeplan completion bash)",
     "moeplan completion fish > ~/.config/fish/completions/moeplan.fish",
+    NULL,
+};
+static const char *const probe_examples[] = {
+    "torchrun --nproc-per-node 8 --no-python moeplan-probe plan.json",
+    "moeplan probe plan.json                     # alone: one rank for each GPU",
+    "mpirun -n 8 moeplan-probe plan.json --backend cpu",
+    NULL,
+};
+static const char *const detect_examples[] = {
+    "moeplan detect --output cluster.yaml",
+    "srun -N 1 moeplan detect --dump > seen.yaml && moeplan detect --from seen.yaml",
+    NULL,
+};
+static const char *const calibrate_examples[] = {
+    "moeplan calibrate dgx-h100x16 probe.json --output measured.yaml",
+    "moeplan calibrate cluster.yaml all_reduce_perf.txt alltoall_perf.txt",
+    NULL,
+};
+static const char *const compare_examples[] = {
+    "moeplan compare plan.json probe.json",
+    "moeplan compare plan.json train.log --tolerance 10",
     NULL,
 };
 static const char *const help_examples[] = {"moeplan help plan", "moeplan help names", NULL};
@@ -289,6 +328,44 @@ const struct command commands[] = {
 		     "         accelerate, jax; torchrun, deepspeed-launch, slurm, mpirun; ranks\n"
 		     "VERSION  a release of the framework: megatron@0.16 (the newest that is known)\n",
 	    .examples = emit_examples, .sets = emit_sets, .run = cmd_emit, .has_document = true,
+	},
+	{
+	    .name = "probe",
+	    .summary = "does the plan hold on the real machine? (runs moeplan-probe)",
+	    .arguments = "PLAN",
+	    .about = "Runs a short, real training step on the planned groups, part by part beside\n"
+		     "what was predicted, and compares its numbers with a float64 reference.\n\n"
+		     "PLAN     what 'moeplan plan' wrote with --format json\n",
+	    .examples = probe_examples, .sets = probe_sets, .run = cmd_probe,
+	},
+	{
+	    .name = "detect",
+	    .summary = "a cluster file of this machine, each number marked seen or assumed",
+	    .arguments = "",
+	    .about = "Which cluster is this? GPUs, NVLink and memory by the driver's library, network\n"
+		     "cards by the kernel, nodes by Slurm.\n",
+	    .examples = detect_examples, .sets = detect_sets, .run = cmd_detect,
+	},
+	{
+	    .name = "calibrate",
+	    .summary = "a cluster file with measured rates in place of catalogue ones",
+	    .arguments = "CLUSTER REPORT...",
+	    .about = "Which rates does the cluster really have? Rate and latency of every level,\n"
+		     "memory bandwidth and the best product, from what was measured.\n\n"
+		     CLUSTER_TEXT
+		     "REPORT   what 'moeplan-probe --format json' wrote, or the output of nccl-tests\n",
+	    .examples = calibrate_examples, .sets = common_sets, .run = cmd_calibrate,
+	    .slots = 1U << SLOT_CLUSTER,
+	},
+	{
+	    .name = "compare",
+	    .summary = "predicted beside measured",
+	    .arguments = "PLAN MEASURED",
+	    .about = "What was predicted, and what came of it?\n\n"
+		     "PLAN     what 'moeplan plan' or 'estimate' wrote with --format json\n"
+		     "MEASURED a probe's report, or the log of a training run (Megatron-LM, DeepSpeed)\n",
+	    .examples = compare_examples, .sets = compare_sets, .run = cmd_compare,
+	    .slots = TAKES_ALL, .has_document = true,
 	},
 	{
 	    .name = "completion",

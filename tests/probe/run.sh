@@ -60,7 +60,7 @@ expect() { # NAME STATUS TEXT COMMAND...
 	shift 3
 	timeout 120 "$@" >"$scratch/log" 2>&1
 	got=$?
-	[ "$got" = "$status" ] && grep -qF "$text" "$scratch/log"
+	[ "$got" = "$status" ] && grep -qF -- "$text" "$scratch/log"
 	verdict "$name (status $got, wanted $status: $text)" $?
 }
 
@@ -106,11 +106,11 @@ fi
 
 if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	expect "alone without MPI" 3 "start it with mpirun -n 8" "$PROBE" "$scratch/eight.json" --backend cpu
+	layout tp2 $tiny 2 tp=2,pp=1,cp=1,ep=1,etp=2,vpp=1
 	expect "an MPI singleton" 3 "MPI says rank 0 of 1" env RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 \
 		LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=23411 sh -c '
 		RANK=1 LOCAL_RANK=1 "$0" "$1" --backend cpu --timeout 20 & "$0" "$1" --backend cpu --timeout 20
-		status=$?; wait; exit $status' "$PROBE" "$scratch/two.json"
-	layout tp2 $tiny 2 tp=2,pp=1,cp=1,ep=1,etp=2,vpp=1
+		status=$?; wait; exit $status' "$PROBE" "$scratch/tp2.json"
 	layout tp4 $tiny 4 tp=4,pp=1,cp=1,ep=1,etp=1,vpp=1
 	layout ep4 $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1
 	layout ep2-edp2 $tiny 4 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1,zero=0

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MOEPLAN_COMPARE_REPORT_H
+#define MOEPLAN_COMPARE_REPORT_H
+
+#include "cmd/cmd.h"
+
+/* One number of a plan beside the measured one. */
+enum { COMPARE_ROWS = 32 };
+struct compare_row {
+	const char *name;
+	bool bytes;        /* else seconds */
+	double predicted, measured; /* measured < 0: not measured */
+	bool counts;       /* for the verdict */
+};
+struct comparison {
+	const char *measured_by; /* "moeplan-probe", "Megatron-LM", "DeepSpeed" */
+	double tolerance;        /* a fraction */
+	int n;
+	struct compare_row rows[COMPARE_ROWS];
+	bool holds;              /* nothing that counts is more than the tolerance over */
+};
+
+void json_comparison(struct request *request, const struct comparison *comparison);
+void text_comparison(struct request *request, const struct comparison *comparison);
+
+#endif

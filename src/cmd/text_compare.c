@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Predicted beside measured, for people. */
+#include "base/table.h"
+#include "base/units.h"
+#include "cmd/compare_report.h"
+
+static const char *
+value_text(struct arena *arena, const struct compare_row *row, double value)
+{
+	if (value < 0)
+		return "-";
+	return row->bytes ? units_gib(arena, value) : units_seconds(arena, value);
+}
+
+void
+text_comparison(struct request *request, const struct comparison *c)
+{
+	struct table *table = table_new(request->arena, 4);
+	int i;
+
+	table_column(table, 0, c->measured_by, TABLE_LEFT);
+	table_column(table, 1, "predicted", TABLE_RIGHT);
+	table_column(table, 2, "measured", TABLE_RIGHT);
+	table_column(table, 3, "off", TABLE_RIGHT);
+	for (i = 0; i < c->n; i++) {
+		const struct compare_row *row = &c->rows[i];
+
+		table_row(table);
+		table_cell(table, row->name);
+		table_cell(table, value_text(request->arena, row, row->predicted));
+		table_cell(table, value_text(request->arena, row, row->measured));
+		if (row->measured >= 0 && row->predicted > 0)
+			table_cellf(table, "%+.0f %%%s", 100 * (row->measured / row->predicted - 1),
+			    row->counts ? "" : " (not judged)");
+	}
+	table_print(table, &request->out, 0);
+	str_addf(&request->out, "the prediction %s (tolerance %.0f %%)\n", c->holds ? "holds" : "does not hold",
+	    100 * c->tolerance);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Do measured rates come back out of what was measured, and is the rest refused? */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/doc.h"
+#include "model/calibrate.h"
+
+static struct arena *arena;
+static struct diags *diags;
+static struct cluster *cluster;
+static struct measurements m;
+
+static void
+setup(void)
+{
+	arena = arena_new(NULL, NULL);
+	diags = diags_new(arena);
+	cluster = cluster_from_text(arena, diags, "dgx-h100x4");
+	memset(&m, 0, sizeof(m));
+}
+
+static void
+teardown(void)
+{
+	arena_free(arena);
+}
+
+static int
+add(const char *text)
+{
+	return calibrate_add(arena, diags, cluster, "report", text, strlen(text), &m);
+}
+
+/* A report of all-to-alls over 8 ranks with this rate and latency a message. */
+static const char *
+report(double Bps, double latency_s, const char *comparable, const char *gpu)
+{
+	struct str text = str_new(arena);
+	double bytes;
+
+	str_addf(&text, "{\"schema\": \"moeplan/probe/v1\", \"gpu\": \"%s\", \"environment\": {\"comparable\": %s},"
+	    "\"device\": {\"memory_Bps\": 3.0e12}, \"products\": [{\"flops\": 7.0e14}, {\"flops\": 6e14}],"
+	    "\"transfers\": [", gpu, comparable);
+	for (bytes = 1024; bytes < 2e9; bytes *= 8)
+		str_addf(&text, "%s{\"op\": \"all_to_all\", \"ranks\": 8, \"level_index\": 0, \"bytes\": %.0f, "
+		    "\"seconds\": %.9g}", bytes > 1024 ? ", " : "", bytes,
+		    7 * latency_s + bytes * 7 / 8 / Bps);
+	str_add(&text, "]}");
+	return text.text;
+}
+
+Test(calibrate, fit_finds_rate_and_latency, .init = setup, .fini = teardown)
+{
+	struct fit fit;
+
+	cr_assert_eq(add(report(320e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
+	fit = calibrate_fit(&m, 0);
+	cr_assert(fit.samples > 4);
+	cr_assert_float_eq(fit.Bps, 320e9, 1e6);
+	cr_assert_float_eq(fit.latency_s, 2e-6, 1e-10);
+	cr_assert(fit.spread < 1e-5);
+	cr_assert_eq(calibrate_fit(&m, 1).samples, 0, "nothing was measured between nodes");
+}
+
+Test(calibrate, file_has_measured_numbers, .init = setup, .fini = teardown)
+{
+	struct str out = str_new(arena);
+	struct cluster *again;
+	const struct doc *doc;
+
+	cr_assert_eq(add(report(320e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, &out), 0);
+	doc = doc_parse(arena, diags, "calibrated", out.text, out.length);
+	cr_assert_not_null(doc, "%s", out.text);
+	again = cluster_read(arena, diags, doc);
+	cr_assert_not_null(again, "%s", diags->first ? diags->first->message : "");
+	cr_assert_eq(again->world, cluster->world);
+	cr_assert_eq(again->levels[0].Bps.origin, ORIGIN_MEASURED);
+	cr_assert_float_eq(again->levels[0].Bps.value, 320e9, 1e7);
+	cr_assert_float_eq(again->levels[0].latency_s.value, 2e-6, 1e-9);
+	cr_assert_neq(again->levels[1].Bps.origin, ORIGIN_MEASURED);
+	cr_assert_float_eq(again->levels[1].Bps.value, cluster->levels[1].Bps.value, 1e6);
+	cr_assert_eq(again->gpu.hbm_Bps.origin, ORIGIN_MEASURED);
+	cr_assert_float_eq(again->gpu.hbm_Bps.value, 3.0e12, 1e6);
+	cr_assert_float_eq(again->gpu.matmul_ceiling.value, 7e14 / cluster->gpu.flops[FLOP_BF16].value, 1e-3);
+}
+
+Test(calibrate, refuses_what_is_not_comparable, .init = setup, .fini = teardown)
+{
+	cr_assert_eq(add(report(1e9, 1e-6, "false", "H100-SXM5-80GB")), -1);
+	cr_assert(strstr(diags->last->message, "not comparable"));
+	cr_assert_eq(add(report(1e9, 1e-6, "true", "A100-SXM4-80GB")), -1);
+	cr_assert(strstr(diags->last->message, "A100-SXM4-80GB"));
+	cr_assert_eq(add("{\"schema\": \"moeplan/plan/v1\"}"), -1);
+	cr_assert_eq(add("{"), -1);
+	cr_assert_eq(add("no report at all\n"), -1);
+	cr_assert_eq(m.n_samples, 0);
+}
+
+Test(calibrate, one_size_is_no_fit, .init = setup, .fini = teardown)
+{
+	struct str out = str_new(arena);
+
+	m.n_samples = 2;
+	m.samples[0] = (struct sample){0, 1e6, 7, 1e-5};
+	m.samples[1] = (struct sample){0, 1.1e6, 7, 1.1e-5};
+	cr_assert_eq(calibrate_fit(&m, 0).samples, 0);
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, &out), -1);
+}
+
+/* Rows as nccl-tests prints them: size count type redop root time algbw busbw #wrong …. */
+static const char *
+nccl_text(int hosts)
+{
+	struct str text = str_new(arena);
+	double bytes;
+	int i;
+
+	str_add(&text, "# nccl-tests version 2.17.1\n# Collective test starting: alltoall_perf\n");
+	for (i = 0; i < 8; i++)
+		str_addf(&text, "#  Rank  %d Group  0 Pid %d on   node-%d device  %d [0000:1b:00] NVIDIA H100 80GB HBM3\n",
+		    i, 1000 + i, i % hosts, i);
+	str_add(&text, "#\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n");
+	for (bytes = 1024; bytes < 2e9; bytes *= 8) {
+		double us = 7 * 3.0 + bytes * 7 / 8 / 40e9 * 1e6, algbw = bytes / us * 1e-3;
+
+		str_addf(&text, "  %.0f  %.0f  float  none  -1  %.6f  %.8f  %.8f  N/A\n", bytes, bytes / 32, us, algbw,
+		    algbw * 7 / 8);
+	}
+	str_add(&text, "# Avg bus bandwidth    : 20.1\n");
+	return text.text;
+}
+
+Test(calibrate, nccl_tests_between_nodes, .init = setup, .fini = teardown)
+{
+	struct fit fit;
+
+	cr_assert_eq(add(nccl_text(2)), 0);
+	cr_assert_eq(calibrate_fit(&m, 0).samples, 0);
+	fit = calibrate_fit(&m, cluster->n_levels - 1);
+	cr_assert_float_eq(fit.Bps, 40e9, 1e7);
+	cr_assert_float_eq(fit.latency_s, 3e-6, 1e-8);
+}
+
+Test(calibrate, nccl_tests_in_a_node, .init = setup, .fini = teardown)
+{
+	cr_assert_eq(add(nccl_text(1)), 0);
+	cr_assert(calibrate_fit(&m, 0).samples > 0);
+	cr_assert_eq(calibrate_fit(&m, cluster->n_levels - 1).samples, 0);
+}
+
+static bool
+read_log(const char *text, struct step_facts *facts)
+{
+	return log_read(text, strlen(text), facts);
+}
+
+Test(calibrate, megatron_log)
+{
+	struct step_facts facts;
+
+	cr_assert(read_log(
+	    " iteration 1/ 9 | consumed samples: 64 | elapsed time per iteration (ms): 9000.0 | x\n"
+	    " iteration 2/ 9 | consumed samples: 128 | elapsed time per iteration (ms): 1300.0 | x\n"
+	    "[Rank 0] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 2048.0 | reserved: 1\n"
+	    " iteration 3/ 9 | elapsed time per iteration (ms): 1200.0 | x\n"
+	    " iteration 4/ 9 | elapsed time per iteration (ms): 1250.0 | x\n"
+	    " iteration 5/ 9 | elapsed time per iteration (ms): 1240.0 |",
+	    &facts));
+	cr_assert_str_eq(facts.format, "Megatron-LM");
+	cr_assert_eq(facts.lines, 5);
+	cr_assert_float_eq(facts.step_s, 1.245, 1e-9, "%g: the first fifth is left out", facts.step_s);
+	cr_assert_float_eq(facts.peak_bytes, 2048.0 * 1048576, 1);
+}
+
+Test(calibrate, deepspeed_log)
+{
+	struct step_facts facts;
+
+	cr_assert(read_log("steps: 10 loss: 2.3 iter time (s): 1.5 samples/sec: 4\n"
+			   "[INFO] step=10 CurrSamplesPerSec=4, MemAllocated=1.0GB, MaxMemAllocated=12.5GB\n",
+	    &facts));
+	cr_assert_str_eq(facts.format, "DeepSpeed");
+	cr_assert_float_eq(facts.step_s, 1.5, 1e-9);
+	cr_assert_float_eq(facts.peak_bytes, 12.5 * 1073741824.0, 1);
+	cr_assert_not(read_log("nothing of the kind\n", &facts));
+	cr_assert_not(read_log("", &facts));
+}
