@@ -47,6 +47,22 @@ mtp_loss(const struct plan_view *plan)
 }
 
 static bool
+mtp_context(const struct plan_view *plan)
+{
+	return plan->model->mtp_layers > 0 && plan->strategy.cp > 1;
+}
+
+/* Their flavors attend by FlexAttention, which 0.2.2 does not split. */
+static bool
+old_context(const struct plan_view *plan)
+{
+	const char *module = flavor_of(plan)->module;
+
+	return is_old(plan) && plan->strategy.cp > 1 &&
+	       (strcmp(module, "deepseek_v3") == 0 || strcmp(module, "gpt_oss") == 0);
+}
+
+static bool
 old_fused_loss(const struct plan_view *plan)
 {
 	return is_old(plan) && plan->strategy.loss == LOSS_FUSED;
@@ -120,6 +136,8 @@ static const struct obstacle obstacles[] = {
     {no_flavor, "it has no flavor of this model, and a flavor is where experts and widths are"},
     {no_mtp, "its flavor of this model has no multi-token-prediction layers"},
     {mtp_stages, "multi-token-prediction layers are not split over pipeline stages"},
+    {mtp_context, "multi-token-prediction layers have no context parallelism"},
+    {old_context, "0.2's flavor of this model has no context parallelism"},
     {mtp_loss, "the loss of multi-token prediction is not fused: --loss compiled or eager"},
     {old_fused_loss, "before 0.3 no loss is fused: --loss compiled or eager"},
     {other_precision, "other precisions than bf16 are converters of a flavor, not settings"},

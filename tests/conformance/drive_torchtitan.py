@@ -6,6 +6,7 @@
 backend, and the checks that Trainer makes before it touches a device, with its own expressions.
 """
 import contextlib
+import copy
 import importlib.util
 import io
 import json
@@ -84,16 +85,14 @@ def check_trainer(config, dims):
         raise ValueError("batch size must be divisible by microbatch_size")
 
 
-def check_heads(config, dims):
-    """0.3: what the decoder's own configuration says of heads, where it has a place for it."""
-    if OLD or dims.tp == 1:
+def check_model(config):
+    """What the model's own configuration says of the job: heads, sequence length, dispatcher, tied weights."""
+    if not OLD:
+        config.model_spec.model.update_from_config(config=config)
         return
-    model = config.model_spec.model
-    attention = model.layers[0].attention
-    for name in ("n_heads", "n_kv_heads"):
-        heads = getattr(attention, name, None)
-        if heads and heads % dims.tp != 0:
-            raise ValueError(f"tensor_parallel_degree ({dims.tp}) must divide {name} ({heads})")
+    from torchtitan.protocols.train_spec import get_train_spec
+
+    copy.deepcopy(get_train_spec(config.model.name).model_args[config.model.flavor]).update_from_config(config)
 
 
 def check_pipeline(config, dims):
@@ -121,15 +120,15 @@ def judge(case):
     else:
         configs.append(load_recipe(files["torchtitan_recipe.py"]))
         if "torchtitan-overrides.txt" in files:
-            configs.append(ConfigManager().parse_args(shlex.split(files["torchtitan-overrides.txt"])))
+            configs.append(ConfigManager().parse_args(shlex.split(files["torchtitan-overrides.txt"].replace("\\\n", " "))))
+    for theirs in configs[1:]:
+        compare_forms(configs[0], theirs, files["torchtitan-overrides.txt"])
     for config in configs:
         dims = check_mesh(case, config)
         check_trainer(config, dims)
-        check_heads(config, dims)
+        check_model(config)
         check_pipeline(config, dims)
         check_experts(case, config, dims)
-    for theirs in configs[1:]:
-        compare_forms(configs[0], theirs, files["torchtitan-overrides.txt"])
 
 
 def compare_forms(recipe, overrides, text):
