@@ -4,7 +4,7 @@
  * proves it?
  *
  * Without copies: placement_pack.c, then bounds in the order of their price: closed
- * form, sets, integer programme; the next one is asked only while the gap is above
+ * form; sets, where GPUs hold few experts; else the integer programme, while the gap is above
  * WIDE_GAP. With R copies: copies go to the largest share one by one, which makes
  * the largest share as small as it can be; then copies move between experts at
  * random, each time packed anew, and stay when that is not worse. Where there are few
@@ -24,7 +24,8 @@
 #define NARROW_GAP 1e-5
 
 enum {
-	SEARCH_WORK = 3000000,       /* exchanges looked at, a layer */
+	SEARCH_WORK = 6000000,       /* exchanges looked at, a layer */
+	LONG_WORK = 12000000,        /* once more where the gap stays wide */
 	QUICK_WORK = 100000,
 	PROVE_ITERATIONS = 20000,    /* simplex iterations */
 	MAX_COUNT_VECTORS = 20000,
@@ -114,10 +115,14 @@ prove(struct arena *arena, const struct layer_problem *p, const struct bound_pro
 {
 	struct pack found;
 
-	if (wider(answer, NARROW_GAP) && bound_sets_apply(bp))
+	if (!wider(answer, NARROW_GAP))
+		return;
+	if (bound_sets_apply(bp)) {
 		raise_bound(answer,
 		    bound_sets(arena, bp, answer->bound, answer->value, wider(answer, WIDE_GAP)),
 		    PROOF_SETS);
+		return;
+	}
 	if (!wider(answer, WIDE_GAP))
 		return;
 	found = pack_new(arena, p->gpus, p->slots, 1, p->weight);
@@ -148,8 +153,14 @@ solve_plain(struct arena *arena, const struct layer_problem *p, struct rng *rng,
 	pack_search(arena, &pack, rng, answer->bound * (1 + CLOSED_GAP / 2),
 	    p->options->quick ? QUICK_WORK : SEARCH_WORK);
 	answer_from(&pack, answer);
-	if (!p->options->quick)
-		prove(arena, p, &bp, answer);
+	if (p->options->quick)
+		return;
+	prove(arena, p, &bp, answer);
+	if (wider(answer, WIDE_GAP)) {
+		pack_search(arena, &pack, rng, answer->bound, LONG_WORK);
+		if (pack_value(&pack) < answer->value)
+			answer_from(&pack, answer);
+	}
 }
 
 /* --- copies that move --- */

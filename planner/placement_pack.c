@@ -276,33 +276,41 @@ slowest_bin(const struct pack *pack, int vector)
 	return slowest;
 }
 
+/* Exchanges of bin a with bin b: the slower of the two afterwards. */
+static void
+best_with_bin(const struct pack *pack, int a, int b, struct move *best)
+{
+	const double *w = pack->weight;
+	const int *at_a = &pack->at[a * pack->slots], *at_b = &pack->at[b * pack->slots];
+	double slow_a = pack->slow ? pack->slow[a] : 1, slow_b = pack->slow ? pack->slow[b] : 1;
+	double load_a = pack->sum[a], load_b = pack->sum[b];
+
+	/* Both cannot be faster than if they shared their load as their speeds are. */
+	if ((load_a + load_b) * slow_a * slow_b >= best->value * (slow_a + slow_b))
+		return;
+	for (int i = 0; i < pack->slots; i++) {
+		double out = w[at_a[i]];
+
+		for (int j = 0; j < pack->slots; j++) {
+			double d = out - w[at_b[j]];
+			double time_a = (load_a - d) * slow_a, time_b = (load_b + d) * slow_b;
+			double after = time_a > time_b ? time_a : time_b;
+
+			if (after < best->value && may_exchange(pack, a, i, b, j))
+				*best = (struct move){a, i, b, j, after};
+		}
+	}
+}
+
 /* One vector: the exchange after which the slower of the two bins is fastest. */
 static bool
 best_single(struct pack *pack, int a, struct move *best)
 {
-	const double *w = pack->weight;
-	double slow_a = pack->slow ? pack->slow[a] : 1, load_a = pack->sum[a], from = load_a * slow_a;
-
-	best->value = from * (1 - GAIN);
+	best->value = bin_time(pack, a, 0) * (1 - GAIN);
 	best->b = -1;
-	for (int b = 0; b < pack->bins; b++) {
-		double slow_b = pack->slow ? pack->slow[b] : 1, load_b = pack->sum[b];
-
-		if (b == a || load_b * slow_b >= best->value)
-			continue;
-		for (int i = 0; i < pack->slots; i++) {
-			double out = w[pack->at[a * pack->slots + i]];
-
-			for (int j = 0; j < pack->slots; j++) {
-				double d = out - w[pack->at[b * pack->slots + j]];
-				double after =
-				    fmax((load_a - d) * slow_a, (load_b + d) * slow_b);
-
-				if (after < best->value && may_exchange(pack, a, i, b, j))
-					*best = (struct move){a, i, b, j, after};
-			}
-		}
-	}
+	for (int b = 0; b < pack->bins; b++)
+		if (b != a)
+			best_with_bin(pack, a, b, best);
 	pack->work += (uint64_t)pack->items * (uint64_t)pack->slots;
 	return best->b >= 0;
 }
