@@ -165,7 +165,8 @@ call_strange(const struct expr_scope *scope, const struct value *arguments, size
 	items = arena_array(scope->arena, n, sizeof(*items));
 	n = 0;
 	for (const struct setting *s = facts->check->config->settings; s; s = s->next) {
-		if (!case_field_is_own(s->name) &&
+		if (s->form != CONFIG_NUMBERS && s->form != CONFIG_TUTORIAL &&
+		    !case_field_is_own(s->name) &&
 		    name_state(framework_of(facts), facts->version, s->name, NULL) != NAME_KNOWN)
 			items[n++] = value_text(s->name);
 	}

@@ -71,13 +71,15 @@ static void
 print_conventions(struct request *request, const struct check_report *report)
 {
 	static const char *const heads[] = {"", "DP", "expert DP", ""};
+	const struct strategy *s = &report->strategy;
 	struct table *table = table_new(request->arena, 5);
 	struct arena *arena = request->arena;
 
 	if (report->n_conventions == 0)
 		return;
-	str_addf(&request->out, "%s GPUs, %s in every arithmetic\n",
-	    units_grouped(arena, report->strategy.world), text_degrees(arena, &report->strategy));
+	str_addf(&request->out, "%s GPUs, TP %lld  CP %lld  PP %lld  EP %lld in every arithmetic\n",
+	    units_grouped(arena, s->world), (long long)s->tp, (long long)s->cp, (long long)s->pp,
+	    (long long)s->ep);
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 		table_column(table, i + 1, heads[i], i == 1 || i == 2 ? TABLE_RIGHT : TABLE_LEFT);
 	for (size_t i = 0; i < report->n_conventions; i++) {
