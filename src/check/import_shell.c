@@ -625,8 +625,11 @@ run_uncalled(struct shell *shell)
 	for (struct function *f = shell->functions; f && result == 0; f = f->next) {
 		struct shell_cursor cursor = f->body;
 
-		if (!f->called)
-			result = shell_run_list(shell, &cursor);
+		if (f->called)
+			continue;
+		f->called = f->active = true;
+		result = shell_run_list(shell, &cursor);
+		f->active = false;
 	}
 	shell_leave(shell, block);
 	return result;

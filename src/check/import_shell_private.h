@@ -51,7 +51,7 @@ struct shell_cursor {
 struct function {
 	const char *name;
 	struct shell_cursor body;
-	bool called;
+	bool called, active;
 	struct function *next;
 };
 

@@ -15,6 +15,7 @@ struct simple {
 	struct shell_variable *env;
 	size_t n_env;
 	bool assigned;
+	struct block *block; /* of assignments that are for the command alone; its words do not see them */
 };
 
 /* NAME, the offset behind its "=" or "+=" in *value, and the [subscript]; false: no assignment. */
@@ -186,6 +187,8 @@ read_simple(struct shell *shell, struct shell_cursor *cursor, struct simple *sim
 				shell_export(shell, target.name);
 			continue;
 		}
+		shell_leave(shell, simple->block);
+		simple->block = NULL;
 		if (shell_word(shell, cursor, WORD_SPLIT | WORD_PATTERN, &simple->words, NULL) != 0)
 			return -1;
 	}
@@ -227,11 +230,15 @@ call_function(struct shell *shell, struct function *function, const struct simpl
 	int result;
 
 	function->called = true;
+	if (function->active) /* how often it calls itself is not known */
+		return 0;
+	function->active = true;
 	for (size_t i = 1; i < simple->words.count; i++)
 		shell_push(shell, &arguments, simple->words.items[i]);
 	shell->positional = &arguments;
 	result = shell_run_nested(shell, function->body.text);
 	shell->positional = before;
+	function->active = false;
 	return result;
 }
 
@@ -382,7 +389,6 @@ int
 shell_run_simple(struct shell *shell, struct shell_cursor *cursor)
 {
 	struct simple simple = {0};
-	struct block *block = NULL;
 	struct shell_cursor ahead = *cursor;
 	struct target target;
 	int result;
@@ -398,10 +404,10 @@ shell_run_simple(struct shell *shell, struct shell_cursor *cursor)
 		if (result != 0)
 			return -1;
 		if (probe.words.count > 0)
-			block = shell_enter(shell, SHELL_LIVE, 0, true);
+			simple.block = shell_enter(shell, SHELL_LIVE, 0, true);
 	}
 	result = read_simple(shell, cursor, &simple);
-	shell_leave(shell, block);
+	shell_leave(shell, simple.block);
 	if (result != 0)
 		return -1;
 	shell->status = simple.assigned ? SHELL_TRUE : SHELL_UNKNOWN;

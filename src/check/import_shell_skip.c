@@ -164,6 +164,26 @@ shell_skip_parens(struct shell *shell, struct shell_cursor *cursor, uint32_t sta
 
 /* --- here-documents ------------------------------------------------------------------------- */
 
+/* A word without its quotes. */
+static void
+take_delimiter(struct shell_cursor *cursor, struct str *word)
+{
+	char quote = '\0';
+
+	for (; cursor->at < cursor->text.length; cursor->at++) {
+		char c = shell_peek(cursor, 0);
+
+		if (c == '\n' || (!quote && strchr(" \t;&|<>()", c)))
+			return;
+		if (c == quote)
+			quote = '\0';
+		else if (!quote && (c == '\'' || c == '"'))
+			quote = c;
+		else if (c != '\\')
+			str_addc(word, c);
+	}
+}
+
 int
 shell_take_here_doc(struct shell *shell, struct shell_cursor *cursor)
 {
@@ -176,13 +196,7 @@ shell_take_here_doc(struct shell *shell, struct shell_cursor *cursor)
 	cursor->at += doc->tabs;
 	while (shell_peek(cursor, 0) == ' ' || shell_peek(cursor, 0) == '\t')
 		cursor->at++;
-	while (cursor->at < cursor->text.length && !strchr(" \t\n;&|<>()", shell_peek(cursor, 0))) {
-		char c = shell_peek(cursor, 0);
-
-		if (c != '\'' && c != '"' && c != '\\')
-			str_addc(&word, c);
-		cursor->at++;
-	}
+	take_delimiter(cursor, &word);
 	/* 1 << 2 in arithmetic is none */
 	if (word.length == 0 || (word.text[0] >= '0' && word.text[0] <= '9')) {
 		cursor->at = start + 2;
