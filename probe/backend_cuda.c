@@ -188,11 +188,16 @@ cuda_describe(struct backend *b, struct device_facts *facts)
 {
 	struct cuda *c = b->state;
 	struct cudaDeviceProp properties;
+	const char *pretended = getenv("NCCL_HOSTID");
 	size_t available = 0, total = 0;
 	int nccl = 0, runtime = 0;
 
 	memset(facts, 0, sizeof(*facts));
 	gethostname(facts->host, sizeof(facts->host) - 1);
+	if (pretended) { /* NCCL takes it for the node, and so must we */
+		snprintf(facts->host, sizeof(facts->host), "%.60s", pretended);
+		facts->pretended = true;
+	}
 	if (cudaGetDeviceProperties(&properties, c->device) == cudaSuccess)
 		snprintf(facts->name, sizeof(facts->name), "%.90s", properties.name);
 	cudaDeviceGetPCIBusId(facts->bus_id, (int)sizeof(facts->bus_id), c->device);

@@ -84,6 +84,7 @@ struct device_facts {
 	uint64_t total_bytes, free_bytes;
 	int visible;      /* devices this process sees */
 	bool partitioned; /* MIG */
+	bool pretended;   /* `host` is NCCL_HOSTID: ranks that share a GPU on purpose */
 	char library[96]; /* versions, for the report */
 };
 

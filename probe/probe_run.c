@@ -50,7 +50,7 @@ check_devices(struct session *s, const struct device_facts *all)
 		if (all[i].partitioned)
 			return control_fail(s->control, "rank %d's %s is partitioned (MIG): a plan is for whole "
 			    "GPUs", i, all[i].name);
-		if (s->backend.ops->times_count && check_node(s, all, all[i].host) != 0)
+		if (s->backend.ops->times_count && !all[i].pretended && check_node(s, all, all[i].host) != 0)
 			return -1;
 		for (j = 0; j < i; j++)
 			if (check_pair_of_devices(s, all, j, i) != 0)

@@ -286,20 +286,35 @@ calibrate_fit(const struct measurements *m, int level)
 
 /* --- the file --------------------------------------------------------------------------------------- */
 
+/* What no catalogue row would bring. */
+static void
+write_own_facts(const struct gpu *g, bool memory, struct str *out)
+{
+	static const char *const names[FLOP_TYPES] = {"bf16", "fp16", "fp8", "fp4"};
+	int type;
+
+	if (!memory)
+		str_addf(out, "  hbm_GBps: %.6g\n", g->hbm_Bps.value / 1e9);
+	for (type = 0; type < FLOP_TYPES; type++)
+		if (g->flops[type].value > 0)
+			str_addf(out, "  %s_tflops: %.6g\n", names[type], g->flops[type].value / 1e12);
+	if (g->sm_count > 0)
+		str_addf(out, "  sm_count: %lld\n", (long long)g->sm_count);
+}
+
 static void
 write_gpu(const struct cluster *c, const struct measurements *m, struct str *out)
 {
 	const struct gpu *g = &c->gpu;
 	double peak = g->flops[FLOP_BF16].value > 0 ? g->flops[FLOP_BF16].value : g->flops[FLOP_FP16].value;
 	double ceiling = peak > 0 ? m->matmul_flops / peak : 0;
+	/* a cache that answers faster than the memory, or a wrong peak: no rate of this part */
 	bool memory = m->memory_Bps > 0 && m->memory_Bps <= 1.05 * g->hbm_Bps.value;
 	bool matmul = ceiling > 0.01 && ceiling <= 1;
 
-	if (!memory && !matmul) {
-		str_addf(out, "gpu:\n  name: %s\n  memory: %.0f\n", g->name, g->usable_bytes.value);
-		return;
-	}
 	str_addf(out, "gpu:\n  name: %s\n  memory: %.0f\n", g->name, g->usable_bytes.value);
+	if (!gpu_find(g->name))
+		write_own_facts(g, memory, out);
 	if (memory)
 		str_addf(out, "  hbm_GBps: %.6g    # measured: two reads and a write; was %.6g (%s)\n",
 		    m->memory_Bps / 1e9, g->hbm_Bps.value / 1e9, origin_names[g->hbm_Bps.origin]);

@@ -107,6 +107,7 @@ fi
 if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	expect "alone without MPI" 3 "start it with mpirun -n 8" "$PROBE" "$scratch/eight.json" --backend cpu
 	layout tp2 $tiny 2 tp=2,pp=1,cp=1,ep=1,etp=2,vpp=1
+	# shellcheck disable=SC2016 # expanded by the inner shell
 	expect "an MPI singleton" 3 "MPI says rank 0 of 1" env RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 \
 		LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=23411 sh -c '
 		RANK=1 LOCAL_RANK=1 "$0" "$1" --backend cpu --timeout 20 & "$0" "$1" --backend cpu --timeout 20
