@@ -166,6 +166,17 @@ check_verdict(const struct check_report *reports)
 	return worst;
 }
 
+/* Neither a file nor a size. */
+static bool
+is_nothing(const struct request *request, const struct check_report *report)
+{
+	const struct strategy *s = &report->config->strategy;
+
+	return !request->check.case_file && request->arguments.count == 0 && !report->model &&
+	       !report->cluster && s->world + s->dp + s->seq_len + s->global_batch == 0 &&
+	       s->tp + s->cp + s->pp + s->ep == 0;
+}
+
 static enum status
 nothing_to_check(struct request *request)
 {
@@ -185,13 +196,13 @@ cmd_check(struct request *request)
 
 	if (request->check.from)
 		return check_reshard(request);
-	if (request->argc == 0)
-		return nothing_to_check(request);
 	if (load_machine(request) != 0)
 		return STATUS_USAGE;
 	reports = request->check.case_file ? read_case(request) : read_files(request);
 	if (!reports)
 		return STATUS_USAGE;
+	if (is_nothing(request, reports))
+		return nothing_to_check(request);
 	for (report = reports; report; report = report->next)
 		check_run(request, report);
 	if (request->common.format == FORMAT_JSON)

@@ -16,6 +16,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 import jsonschema
 
@@ -200,6 +201,51 @@ def test_emit(schemas):
         report("emit " + target, problems)
 
 
+CHECKS = [
+    (["tests/rules/MEG-003-bad.sh", "tests/rules/MEG-075-bad.sh"], 1),
+    (["tests/rules/DS-001-bad.json", "--world-size", "16"], 0),
+    (["--case", "tests/rules/ARI-003-bad.case.json"], 1),
+    (["--world-size", "24", "--tp", "2", "--ep", "8"], 0),
+    (["--world-size", "24", "--tp", "2", "--ep", "16"], 1),
+    (["--dp", "4", "--ep", "8", "--tp", "2", "--pp", "2", "--convention", "product"], 0),
+    (["--model", "mixtral-8x7b", "--cluster", "dgx-h100x2", "--seq-len", "4096", "--global-batch", "256",
+      "--pp", "2", "--ep", "2"], 1),
+    (["--from", "tests/prop/no-such-plan.json", "tests/prop/no-such-plan.json"], 2),
+    ([], 2),
+]
+
+EXPLAINED = [("MEG-003", 0), ("optimizer", 0), ("edp", 0), ("hang", 0), ("launch", 0), ("MEG-999", 2), ("slow {}", 0),
+             ("oom {}", 0), ("loss-spike {}", 0), ("tp-vs-ep {}", 0)]
+
+
+def test_check(schemas):
+    """A configuration with errors has a verdict all the same; only what cannot be read has none."""
+    for arguments, status in CHECKS:
+        result = run(["check", *arguments, "--format", "json"])
+        document = json.loads(result.stdout)
+        problems = violations(make_validator(schemas["check.output.schema.json"], schemas), document)
+        errors = [d for d in document["diagnostics"] if d["severity"] == "error"]
+        if result.returncode != status:
+            problems.append("exit status %d, not %d" % (result.returncode, status))
+        if ("verdict" in document) != (status < 2) or bool(errors) != (status > 0):
+            problems.append("verdict %s with %d errors" % (document.get("verdict"), len(errors)))
+        report("check " + " ".join(arguments), problems)
+
+
+def test_explain(schemas):
+    plan = run(["estimate", *H100_16, "--pp", "2", "--ep", "4", "--global-batch", "64", "--format", "json"]).stdout
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(plan)
+        file.flush()
+        for words, status in EXPLAINED:
+            result = run(["explain", *words.format(file.name).split(), "--format", "json"])
+            document = json.loads(result.stdout)
+            problems = violations(make_validator(schemas["explain.output.schema.json"], schemas), document)
+            if result.returncode != status:
+                problems.append("exit status %d, not %d" % (result.returncode, status))
+            report("explain " + words, problems)
+
+
 def test_outputs(schemas):
     for arguments, status, answered in OUTPUTS:
         kind = arguments[0]
@@ -310,7 +356,9 @@ def main():
             report("schema: " + name, [])
         except jsonschema.SchemaError as error:
             report("schema: " + name, [error.message])
-    test_emit(load_schemas())
+    test_emit(schemas)
+    test_check(schemas)
+    test_explain(schemas)
     test_outputs(schemas)
     test_next(schemas)
     test_inputs(schemas)
