@@ -157,6 +157,7 @@ parse_dict(struct python *p, const char *key, int depth)
 		value = parse_value(p, name, depth + 1);
 		python_skip_space(p);
 		if (!value || !strchr(",}", python_peek(p))) {
+			p->at = start;
 			python_skip_expression(p);
 			value = import_string(p->in->arena, name,
 			    import_shown(p->in->arena, p->text->bytes + start, p->at - start),

@@ -42,6 +42,25 @@ import_add(struct imported *imported, const char *name, const char *text)
 	import_add_bytes(imported, name, text, strlen(text));
 }
 
+void
+import_add_arguments(struct imported *imported, const char *words)
+{
+	enum { MOST = 64 };
+	char *argv[MOST];
+	int argc = 0;
+
+	while (*words) {
+		size_t length = strcspn(words, " ");
+
+		cr_assert_lt(argc, MOST);
+		argv[argc++] = arena_strndup(imported->arena, words, length);
+		words += length;
+		words += strspn(words, " ");
+	}
+	imported->result = config_import_arguments(
+	    &imported->config, imported->arena, imported->diags, argc, argv);
+}
+
 struct imported
 import_good(const char *name, const char *text)
 {

@@ -20,6 +20,8 @@ void imported_free(struct imported *imported);
 void import_add(struct imported *imported, const char *name, const char *text);
 void import_add_bytes(
     struct imported *imported, const char *name, const char *bytes, size_t length);
+/* Words of an argument vector, with a blank between. */
+void import_add_arguments(struct imported *imported, const char *words);
 /* One text, which must be read without an error. */
 struct imported import_good(const char *name, const char *text);
 
