@@ -89,7 +89,8 @@ keep_hosts(struct import *in, const struct doc *hosts)
 	if (before && !same_hosts(before, hosts))
 		return diag_error(in->diags, hosts->loc,
 		    "this hostfile names other hosts or slots than %s", before->loc.file);
-	in->config->launch.hostfile = hosts;
+	if (!before)
+		in->config->launch.hostfile = hosts;
 	return 0;
 }
 

@@ -47,10 +47,11 @@ joined(struct arena *arena, const struct shell_words *outer, const struct shell_
 	struct shell_words all = {.count = (outer ? outer->count : 0) + inner->count};
 
 	all.items = arena_array(arena, all.count, sizeof(*all.items));
-	if (outer)
+	if (outer && outer->count > 0)
 		memcpy(all.items, outer->items, outer->count * sizeof(*all.items));
-	memcpy(all.items + all.count - inner->count, inner->items,
-	    inner->count * sizeof(*all.items));
+	if (inner->count > 0)
+		memcpy(all.items + all.count - inner->count, inner->items,
+		    inner->count * sizeof(*all.items));
 	return all;
 }
 

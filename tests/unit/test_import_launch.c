@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Launch lines, Slurm headers, hostfiles, environment: who starts how many ranks where. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "import_fixture.h"
+
+#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
+
+static struct imported imported;
+
+static void
+tear_down(void)
+{
+	if (imported.arena)
+		imported_free(&imported);
+}
+
+TestSuite(import_launch, .fini = tear_down, .timeout = 20);
+
+struct launched {
+	const char *text, *launcher;
+	int64_t nodes, per_node, world;
+};
+
+static void
+check_rows(const struct launched *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct launch *launch;
+
+		imported = import_good("run.sh", rows[i].text);
+		launch = &imported.config.launch;
+		if (rows[i].launcher)
+			cr_assert_str_eq(launch->launcher, rows[i].launcher, "%s", rows[i].text);
+		else
+			cr_assert_null(launch->launcher, "%s", rows[i].text);
+		cr_assert_eq(launch->nodes, rows[i].nodes, "%s: %lld nodes", rows[i].text,
+		    (long long)launch->nodes);
+		cr_assert_eq(launch->processes_per_node, rows[i].per_node, "%s: %lld a node",
+		    rows[i].text, (long long)launch->processes_per_node);
+		cr_assert_eq(imported.config.strategy.world, rows[i].world, "%s: world %lld",
+		    rows[i].text, (long long)imported.config.strategy.world);
+		imported_free(&imported);
+	}
+	imported.arena = NULL;
+}
+
+Test(import_launch, torchrun)
+{
+	static const struct launched rows[] = {
+	    {"torchrun --nproc_per_node=8 --nnodes=2 --node_rank=0 --master_addr=a --master_port=1 t.py",
+	        "torchrun", 2, 8, 16},
+	    {"torchrun --nproc-per-node 8 --nnodes 2 t.py --x 1", "torchrun", 2, 8, 16},
+	    {"torchrun --nproc-per-node 4 t.py", "torchrun", 1, 4, 4},
+	    {"python -m torch.distributed.run --nproc_per_node 8 --nnodes 4 t.py", "torchrun", 4, 8, 32},
+	    {"python3 -u -m torch.distributed.launch --nproc_per_node 2 t.py", "torchrun", 1, 2, 2},
+	    {"torchrun --nnodes 2:2 --nproc-per-node 8 t.py", "torchrun", 2, 8, 16},
+	    {"torchrun --nnodes 1:4 --nproc-per-node 8 t.py", "torchrun", 0, 8, 0},
+	    {"torchrun --nnodes 2 --nproc-per-node gpu t.py", "torchrun", 2, 0, 0},
+	    {"torchrun --nnodes 2 --nproc-per-node $(nvidia-smi -L | wc -l) t.py", "torchrun", 2, 0, 0},
+	    {"G=8; N=${N:-4}; torchrun --nnodes $N --nproc-per-node $G t.py", "torchrun", 4, 8, 32},
+	    {"nohup numactl --cpunodebind 0 torchrun --standalone --nproc-per-node 8 t.py &", "torchrun",
+	        1, 8, 8},
+	    {"/opt/bin/torchrun --nproc-per-node=8 -m torchtitan.train --module x", "torchrun", 1, 8, 8},
+	};
+
+	check_rows(rows, ROWS(rows));
+}
+
+Test(import_launch, deepspeed)
+{
+	static const struct launched rows[] = {
+	    {"deepspeed --num_gpus=8 --num_nodes=2 --master_addr a --master_port 1 t.py "
+	     "--deepspeed_config ds.json",
+	        "deepspeed", 2, 8, 16},
+	    {"deepspeed --num_gpus 8 t.py", "deepspeed", 1, 8, 8},
+	    {"deepspeed t.py --deepspeed", "deepspeed", 1, 0, 0},
+	    {"deepspeed --hostfile h t.py", "deepspeed", 0, 0, 0},
+	};
+
+	check_rows(rows, ROWS(rows));
+}
+
+Test(import_launch, slurm)
+{
+	static const struct launched rows[] = {
+	    {"srun --nodes 2 --ntasks-per-node 8 python t.py", "srun", 2, 8, 16},
+	    {"srun -N2 -n 16 python t.py", "srun", 2, 8, 16},
+	    {"#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8 # all\nsrun python t.py\n",
+	        "srun", 4, 8, 32},
+	    {"#!/bin/bash\n#SBATCH -N 4\n#SBATCH --ntasks-per-node=1\n#SBATCH --gres=gpu:h100:8\n"
+	     "srun torchrun --nnodes $SLURM_NNODES --nproc-per-node $SLURM_GPUS_ON_NODE t.py\n",
+	        "torchrun", 4, 8, 32},
+	    {"#!/bin/bash\n#SBATCH --nodes=2\nx=1\n#SBATCH --nodes=9\nsrun -n 4 python t.py\n", "srun", 2,
+	        2, 4},
+	    {"srun -N 2 --container-image img bash -c \"cd x && torchrun --nnodes 2 "
+	     "--nproc-per-node 8 t.py\"",
+	        "torchrun", 2, 8, 16},
+	    {"#SBATCH --nodes=2\nN=$(scontrol show hostnames | wc -l)\n"
+	     "srun torchrun --nnodes $N --nproc-per-node 8 t.py\n",
+	        "torchrun", 2, 8, 16},
+	};
+
+	check_rows(rows, ROWS(rows));
+}
+
+Test(import_launch, others)
+{
+	static const struct launched rows[] = {
+	    {"mpirun -np 16 -N 8 python t.py", "mpirun", 2, 8, 16},
+	    {"mpirun -n 16 --map-by ppr:4:node -x WORLD_SIZE=16 python t.py", "mpirun", 4, 4, 16},
+	    {"mpirun -np 16 python t.py", "mpirun", 0, 0, 16},
+	    {"accelerate launch --num_processes 16 --num_machines 2 t.py", "accelerate", 2, 8, 16},
+	    {"accelerate launch --num_processes 8 t.py", "accelerate", 1, 8, 8},
+	    {"export WORLD_SIZE=16\nMASTER_ADDR=a\n", NULL, 0, 0, 16},
+	    {"WORLD_SIZE=4\nRANK=1\nLOCAL_RANK=1\n", NULL, 0, 0, 4},
+	};
+
+	check_rows(rows, ROWS(rows));
+}
+
+Test(import_launch, environment)
+{
+	imported = import_good("run.sh",
+	    "export MASTER_ADDR=10.0.0.1\nexport MASTER_PORT=29500\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+	    "export WANDB_NAME=x\nRANK=3 LOCAL_RANK=3 WORLD_SIZE=16 python t.py "
+	    "--tensor-model-parallel-size 2\n");
+	cr_assert_str_eq(imported.config.launch.master_addr, "10.0.0.1");
+	cr_assert_eq(imported.config.launch.master_port, 29500);
+	cr_assert_eq(imported.config.launch.rank, 3);
+	cr_assert_eq(imported.config.launch.local_rank, 3);
+	cr_assert_eq(imported.config.launch.world_size, 16);
+	cr_assert_str_eq(import_value_of(&imported, "CUDA_DEVICE_MAX_CONNECTIONS"), "1");
+	cr_assert_null(setting_find(&imported.config, "WANDB_NAME"));
+	cr_assert_eq(setting_find(&imported.config, "CUDA_DEVICE_MAX_CONNECTIONS")->form, CONFIG_NUMBERS);
+}
+
+/* What a command finds when it starts, not what the script does later or in another shell. */
+Test(import_launch, environment_of_the_moment)
+{
+	imported = import_good("run.sh",
+	    "export NCCL_DEBUG=INFO\nsrun -n 4 sh -c 'export RANK=$SLURM_PROCID WORLD_SIZE=4; "
+	    "exec python t.py --tensor-model-parallel-size 2'\nexport NCCL_DEBUG=WARN\n");
+	cr_assert_str_eq(import_value_of(&imported, "NCCL_DEBUG"), "INFO");
+	cr_assert_str_eq(import_unknown_of(&imported, "RANK"), "$SLURM_PROCID");
+	cr_assert_eq(imported.config.launch.world_size, 4);
+	cr_assert_eq(imported.config.launch.rank, -1);
+}
+
+Test(import_launch, nothing_is_said)
+{
+	imported = import_good("run.sh", "python t.py --tensor-model-parallel-size 2\n");
+	cr_assert_null(imported.config.launch.launcher);
+	cr_assert_eq(imported.config.launch.rank, -1);
+	cr_assert_eq(imported.config.launch.local_rank, -1);
+	cr_assert_eq(imported.config.strategy.world, 0);
+}
+
+/* --- hostfiles ------------------------------------------------------------------------------ */
+
+Test(import_launch, hostfile)
+{
+	const struct doc *hosts;
+
+	imported = import_good("hosts", "# workers\nwork1 slots=8\n\nwork2\tslots=8 max_slots=8\n");
+	hosts = imported.config.launch.hostfile;
+	cr_assert_eq(hosts->count, 2);
+	cr_assert_str_eq(hosts->first->key, "work1");
+	cr_assert_eq(hosts->first->integer, 8);
+	cr_assert_eq(hosts->first->next->loc.line, 4);
+	cr_assert_eq(imported.config.launch.nodes, 2);
+	cr_assert_eq(imported.config.launch.processes_per_node, 8);
+	cr_assert_eq(imported.config.strategy.world, 16);
+}
+
+Test(import_launch, hostfile_and_filters)
+{
+	static const struct {
+		const char *options;
+		int64_t nodes, world;
+	} rows[] = {
+	    {"--num_nodes 1", 1, 8},
+	    {"--num_gpus 4", 2, 8},
+	    {"--num_nodes 2 --num_gpus 2", 2, 4},
+	    {"--include work1", 1, 8},
+	    {"--include work1:0,1@work2:2", 2, 3},
+	    {"--exclude work2", 1, 8},
+	    {"--exclude work2:0", 2, 15},
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		imported = imported_new();
+		import_add(&imported, "hosts", "work1 slots=8\nwork2 slots=8\n");
+		import_add(&imported, "run.sh",
+		    arena_printf(imported.arena, "deepspeed --hostfile hosts %s t.py\n", rows[i].options));
+		cr_assert_eq(imported.result, 0);
+		cr_assert_eq(imported.config.launch.nodes, rows[i].nodes, "%s", rows[i].options);
+		cr_assert_eq(imported.config.strategy.world, rows[i].world, "%s: %lld", rows[i].options,
+		    (long long)imported.config.strategy.world);
+		imported_free(&imported);
+	}
+	imported.arena = NULL;
+}
+
+Test(import_launch, uneven_hostfile)
+{
+	imported = import_good("hosts", "a slots=8\nb slots=4\n");
+	cr_assert_eq(imported.config.launch.processes_per_node, 0);
+	cr_assert_eq(imported.config.strategy.world, 12);
+}
+
+Test(import_launch, bad_hostfiles)
+{
+	static const struct {
+		const char *text, *message;
+	} rows[] = {
+	    {"a slots=8\na slots=8\n", "host 'a' is already in line 1"},
+	    {"a slots=8\nb slots\n", "'b slots' is no line of a hostfile"},
+	    {"a slots=8\nb 8\n", "'b 8' is no line of a hostfile"},
+	    {"a slots=99999999999999999999\n", "is no line of a hostfile"},
+	    {"a slots=8 extra\n", "is no line of a hostfile"},
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		imported = imported_new();
+		import_add(&imported, "hosts", rows[i].text);
+		cr_assert_eq(imported.result, -1, "%s", rows[i].text);
+		cr_assert(import_has_message(&imported, SEVERITY_ERROR, rows[i].message), "%s: %s",
+		    rows[i].text, imported.diags->last->message);
+		imported_free(&imported);
+	}
+	imported.arena = NULL;
+}
+
+Test(import_launch, two_hostfiles)
+{
+	imported = imported_new();
+	import_add(&imported, "one", "a slots=8\n");
+	import_add(&imported, "same", "a slots=8\n");
+	cr_assert_eq(imported.result, 0);
+	import_add(&imported, "two", "a slots=4\n");
+	cr_assert_eq(imported.result, -1);
+	cr_assert(import_has_message(&imported, SEVERITY_ERROR, "names other hosts or slots than one"));
+}
+
+Test(import_launch, fewer_ranks_than_planned)
+{
+	imported = imported_new();
+	import_add(&imported, "e.json",
+	    "{\"schema\": \"moeplan/estimate/v1\", \"strategy\": {\"framework\": \"megatron\", "
+	    "\"world_size\": 32}}");
+	import_add(&imported, "run.sh", "torchrun --nnodes 2 --nproc-per-node 8 t.py\n");
+	cr_assert_eq(imported.result, -1);
+	cr_assert(import_has_message(
+	    &imported, SEVERITY_ERROR, "16 ranks are started, 'world_size' is 32 in e.json:1"));
+}
