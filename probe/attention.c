@@ -11,7 +11,8 @@
 #include "probe/stage.h"
 
 static int
-cp_collective(struct stage *stage, enum collective_kind kind, const void *send, void *recv, int64_t n)
+cp_collective(
+    struct stage *stage, enum collective_kind kind, const void *send, void *recv, int64_t n)
 {
 	struct collective c = {.kind = kind,
 	    .comm = stage->s->groups[GROUP_CP].comm,
@@ -30,21 +31,24 @@ project_mla(struct stage *stage, int64_t layer, const struct dims *d, struct kep
 	struct linear q = linear_of(stage, layer, d->q_rank ? "q_up" : "q", d->rows);
 	struct linear up = linear_of(stage, layer, "kv_up", d->rows), k = up, v = up;
 	void *own = stage->s->groups[GROUP_TP].comm ? stage->scratch.latent : kept->latent;
-	const void *x = d->q_rank ? kept->latent
-				  : rows_gather(stage, kept->n1, d->tokens, d->h, stage->scratch.full);
+	const void *x = d->q_rank
+			    ? kept->latent
+			    : rows_gather(stage, kept->n1, d->tokens, d->h, stage->scratch.full);
 
 	if (d->q_rank && linear_forward(stage, &q_down, kept->n1, d->h, own, d->latent, 0) != 0)
 		return -1;
-	if (!x || linear_forward(stage, &kv_down, kept->n1, d->h, act_at(stage, own, d->q_rank), d->latent,
-		      0) != 0 ||
+	if (!x ||
+	    linear_forward(stage, &kv_down, kept->n1, d->h, act_at(stage, own, d->q_rank),
+		d->latent, 0) != 0 ||
 	    !rows_gather(stage, own, d->tokens, d->latent, kept->latent))
 		return -1;
 	k.out = d->k_width; /* rows of kv_up: all heads' keys, then all heads' values */
 	v.out = d->v_width;
 	v.w = act_at(stage, up.w, d->k_width * up.in);
-	if (linear_forward(stage, &q, x, d->q_rank ? d->latent : d->h, kept->q, d->q_width, 0) != 0 ||
-	    linear_forward(stage, &k, act_at(stage, kept->latent, d->q_rank), d->latent, kept->k, d->k_width,
-		0) != 0)
+	if (linear_forward(stage, &q, x, d->q_rank ? d->latent : d->h, kept->q, d->q_width, 0) !=
+		0 ||
+	    linear_forward(stage, &k, act_at(stage, kept->latent, d->q_rank), d->latent, kept->k,
+		d->k_width, 0) != 0)
 		return -1;
 	return linear_forward(
 	    stage, &v, act_at(stage, kept->latent, d->q_rank), d->latent, kept->v, d->v_width, 0);
@@ -139,8 +143,8 @@ typedef int block_fn(struct stage *stage, const struct dims *d, const struct blo
     struct kept *kept, const void *k, const void *v, bool first);
 
 static int
-each_block(struct stage *stage, const struct dims *d, struct kept *kept, const void *k, const void *v,
-    block_fn *run)
+each_block(struct stage *stage, const struct dims *d, struct kept *kept, const void *k,
+    const void *v, block_fn *run)
 {
 	int64_t seq, head, context, contexts = stage->s->groups[GROUP_CP].size;
 
@@ -194,7 +198,7 @@ attention_forward(struct stage *stage, int64_t layer, const struct dims *d, stru
 	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, kept->x1) : -1;
 }
 
-/* --- backward --------------------------------------------------------------------------------- */
+/* --- backward ----------------------------------------------------------------------------- */
 
 /* dS = dO V^T; dV += S^T dO; dQ += a dS K; dK += a dS^T Q. */
 static int
@@ -205,19 +209,51 @@ core_back_block(struct stage *stage, const struct dims *d, const struct block *b
 	bool all = stage->s->groups[GROUP_CP].comm != NULL;
 	void *dk = all ? t->dk_all : t->dk, *dv = all ? t->dv_all : t->dv;
 	const void *dout = act_at(stage, t->attention, b->o);
-	struct gemm ds = {.transpose_b = true, .m = b->queries, .n = b->keys, .k = d->v, .a = dout,
-	    .lda = d->o_width, .b = act_at(stage, v, b->v), .ldb = d->v_width * d->stride,
-	    .c = t->dscores, .ldc = b->keys, .alpha = 1};
-	struct gemm dvs = {.transpose_a = true, .m = b->keys, .n = d->v, .k = b->queries,
-	    .a = t->scores, .lda = b->keys, .b = dout, .ldb = d->o_width, .c = act_at(stage, dv, b->v),
-	    .ldc = d->v_width * d->stride, .alpha = 1, .beta = 1};
-	struct gemm dqs = {.m = b->queries, .n = d->key_dim, .k = b->keys, .a = t->dscores,
-	    .lda = b->keys, .b = act_at(stage, k, b->k), .ldb = d->k_width * d->stride,
-	    .c = act_at(stage, t->dq, b->q), .ldc = d->q_width, .alpha = (float)d->scale,
+	struct gemm ds = {.transpose_b = true,
+	    .m = b->queries,
+	    .n = b->keys,
+	    .k = d->v,
+	    .a = dout,
+	    .lda = d->o_width,
+	    .b = act_at(stage, v, b->v),
+	    .ldb = d->v_width * d->stride,
+	    .c = t->dscores,
+	    .ldc = b->keys,
+	    .alpha = 1};
+	struct gemm dvs = {.transpose_a = true,
+	    .m = b->keys,
+	    .n = d->v,
+	    .k = b->queries,
+	    .a = t->scores,
+	    .lda = b->keys,
+	    .b = dout,
+	    .ldb = d->o_width,
+	    .c = act_at(stage, dv, b->v),
+	    .ldc = d->v_width * d->stride,
+	    .alpha = 1,
 	    .beta = 1};
-	struct gemm dks = {.transpose_a = true, .m = b->keys, .n = d->key_dim, .k = b->queries,
-	    .a = t->dscores, .lda = b->keys, .b = act_at(stage, kept->q, b->q), .ldb = d->q_width,
-	    .c = act_at(stage, dk, b->k), .ldc = d->k_width * d->stride, .alpha = (float)d->scale,
+	struct gemm dqs = {.m = b->queries,
+	    .n = d->key_dim,
+	    .k = b->keys,
+	    .a = t->dscores,
+	    .lda = b->keys,
+	    .b = act_at(stage, k, b->k),
+	    .ldb = d->k_width * d->stride,
+	    .c = act_at(stage, t->dq, b->q),
+	    .ldc = d->q_width,
+	    .alpha = (float)d->scale,
+	    .beta = 1};
+	struct gemm dks = {.transpose_a = true,
+	    .m = b->keys,
+	    .n = d->key_dim,
+	    .k = b->queries,
+	    .a = t->dscores,
+	    .lda = b->keys,
+	    .b = act_at(stage, kept->q, b->q),
+	    .ldb = d->q_width,
+	    .c = act_at(stage, dk, b->k),
+	    .ldc = d->k_width * d->stride,
+	    .alpha = (float)d->scale,
 	    .beta = 1};
 
 	(void)first;
@@ -244,7 +280,8 @@ core_back(struct stage *stage, const struct dims *d, struct kept *kept)
 	bool all = stage->s->groups[GROUP_CP].comm != NULL;
 	const void *k, *v;
 
-	if (all_keys(stage, d, kept, &k, &v) != 0 || clear(stage, t->dq, d->rows * d->q_width) != 0 ||
+	if (all_keys(stage, d, kept, &k, &v) != 0 ||
+	    clear(stage, t->dq, d->rows * d->q_width) != 0 ||
 	    clear(stage, all ? t->dk_all : t->dk, contexts * d->rows * d->k_width) != 0 ||
 	    clear(stage, all ? t->dv_all : t->dv, contexts * d->rows * d->v_width) != 0 ||
 	    each_block(stage, d, kept, k, v, core_back_block) != 0)
@@ -254,7 +291,8 @@ core_back(struct stage *stage, const struct dims *d, struct kept *kept)
 	if (cp_collective(
 		stage, COLLECTIVE_REDUCE_SCATTER, t->dk_all, t->dk, d->rows * d->k_width) != 0)
 		return -1;
-	return cp_collective(stage, COLLECTIVE_REDUCE_SCATTER, t->dv_all, t->dv, d->rows * d->v_width);
+	return cp_collective(
+	    stage, COLLECTIVE_REDUCE_SCATTER, t->dv_all, t->dv, d->rows * d->v_width);
 }
 
 static int
@@ -316,7 +354,8 @@ project_mla_back(
 	struct linear q_down = linear_of(stage, layer, "q_down", d->tokens);
 	struct linear kv_down = linear_of(stage, layer, "kv_down", d->tokens);
 	struct linear q = linear_of(stage, layer, "q", d->rows);
-	void *partial = rows_partial(stage, dn1, t->part), *dkv = act_at(stage, t->latent, d->q_rank);
+	void *partial = rows_partial(stage, dn1, t->part),
+	     *dkv = act_at(stage, t->latent, d->q_rank);
 	const void *x;
 
 	if (latent_back(stage, layer, d, kept) != 0)

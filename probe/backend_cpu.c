@@ -4,9 +4,9 @@
  *
  * A rehearsal: groups, counts, order of operations and numerics are the plan's; its times say
  * nothing about a GPU. Every collective is posted without blocking and tested, never waited for,
- * so that a rank that never arrives is noticed. Sends are copied first: their memory is free at once.
- * The id of the world is not used: MPI_COMM_WORLD is there, and must be as large as the launcher
- * said (a program started without mpirun is an MPI world of 1).
+ * so that a rank that never arrives is noticed. Sends are copied first: their memory is free at
+ * once. The id of the world is not used: MPI_COMM_WORLD is there, and must be as large as the
+ * launcher said (a program started without mpirun is an MPI world of 1).
  */
 #include <cblas.h>
 #include <mpi.h>
@@ -85,7 +85,8 @@ cpu_open(struct backend *b, int rank, int world, int local_rank)
 	MPI_Comm_rank(MPI_COMM_WORLD, &mpi_rank);
 	if (size == world && mpi_rank == rank)
 		return 0;
-	snprintf(cpu->error, sizeof(cpu->error), "MPI says rank %d of %d, the launcher rank %d of %d: the "
+	snprintf(cpu->error, sizeof(cpu->error),
+	    "MPI says rank %d of %d, the launcher rank %d of %d: the "
 	    "cpu backend talks over MPI, start it with mpirun -n %d moeplan-probe …",
 	    mpi_rank, size, rank, world, world);
 	return -1;
@@ -188,7 +189,7 @@ cpu_split(struct backend *b, struct comm *parent, int color, int key, struct com
 	return color < 0 || *comm ? OP_DONE : OP_FAILED;
 }
 
-/* --- streams: requests that are not done yet -------------------------------------------------- */
+/* --- streams: requests that are not done yet ---------------------------------------------- */
 
 static enum op_state
 cpu_sync(struct backend *b, enum stream stream)
@@ -234,7 +235,8 @@ static enum op_state
 posted(struct cpu *cpu, enum stream stream, MPI_Request mpi, void *memory, int code)
 {
 	if (code != MPI_SUCCESS || cpu->n_requests == MAX_REQUESTS) {
-		fail(cpu, code == MPI_SUCCESS ? "too many operations in flight" : "cannot post", code);
+		fail(cpu, code == MPI_SUCCESS ? "too many operations in flight" : "cannot post",
+		    code);
 		return OP_FAILED;
 	}
 	cpu->requests[cpu->n_requests++] = (struct request){mpi, memory, stream};
@@ -253,8 +255,8 @@ post_all_to_all(struct cpu *cpu, enum stream stream, const struct collective *c,
 		return OP_FAILED;
 	for (i = 0; i < 4 * size; i++)
 		all[i] = (int)from[i / size][i % size];
-	code = MPI_Ialltoallv(c->send, all, all + size, type, c->recv, all + 2 * size, all + 3 * size, type,
-	    c->comm->mpi, &request);
+	code = MPI_Ialltoallv(c->send, all, all + size, type, c->recv, all + 2 * size,
+	    all + 3 * size, type, c->comm->mpi, &request);
 	return posted(cpu, stream, request, all, code);
 }
 
@@ -296,8 +298,8 @@ cpu_collective(struct backend *b, enum stream stream, const struct collective *c
 		code = MPI_Ireduce_scatter_block(c->send, c->recv, n, type, MPI_SUM, mpi, &request);
 		break;
 	case COLLECTIVE_ALL_GATHER:
-		code = MPI_Iallgather(in_place(c) ? MPI_IN_PLACE : c->send, n, type, c->recv, n, type, mpi,
-		    &request);
+		code = MPI_Iallgather(
+		    in_place(c) ? MPI_IN_PLACE : c->send, n, type, c->recv, n, type, mpi, &request);
 		break;
 	case COLLECTIVE_ALL_TO_ALL:
 		return post_all_to_all(cpu, stream, c, type);
@@ -312,7 +314,7 @@ cpu_collective(struct backend *b, enum stream stream, const struct collective *c
 	return posted(cpu, stream, request, NULL, code);
 }
 
-/* --- products and clocks ---------------------------------------------------------------------- */
+/* --- products and clocks ------------------------------------------------------------------ */
 
 static int
 cpu_gemm(struct backend *b, const struct gemm *g)
@@ -320,8 +322,8 @@ cpu_gemm(struct backend *b, const struct gemm *g)
 	(void)b;
 	if (g->m > 0 && g->n > 0)
 		cblas_sgemm(CblasRowMajor, g->transpose_a ? CblasTrans : CblasNoTrans,
-		    g->transpose_b ? CblasTrans : CblasNoTrans, (int)g->m, (int)g->n, (int)g->k, g->alpha,
-		    g->a, (int)g->lda, g->b, (int)g->ldb, g->beta, g->c, (int)g->ldc);
+		    g->transpose_b ? CblasTrans : CblasNoTrans, (int)g->m, (int)g->n, (int)g->k,
+		    g->alpha, g->a, (int)g->lda, g->b, (int)g->ldb, g->beta, g->c, (int)g->ldc);
 	return 0;
 }
 

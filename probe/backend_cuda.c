@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "probe/cuda_kernels.h"
+#include "probe/cuda_entries.h"
 #include "probe/probe.h"
 
 enum { MAX_COMMS = 64, MAX_GROUPED = 2048 };
@@ -35,8 +35,8 @@ struct cuda {
 	struct comm comms[MAX_COMMS];
 	int n_comms;
 	struct comm *last[STREAMS]; /* whose operation was posted last; its state is the stream's */
-	struct comm *child;         /* of a split that is going on */
-	void **pointers;            /* on the device, 3 * MAX_GROUPED */
+	struct comm *child;	    /* of a split that is going on */
+	void **pointers;	    /* on the device, 3 * MAX_GROUPED */
 	char error[PROBE_TEXT_MAX];
 };
 
@@ -82,21 +82,23 @@ cuda_devices(struct backend *b)
 	return -1;
 }
 
-/* --- beginning and end --------------------------------------------------------------------------- */
+/* --- beginning and end -------------------------------------------------------------------- */
 
 static int
 make_streams(struct cuda *c)
 {
 	int least, greatest, i;
 
-	if (cuda_failed(c, cudaDeviceGetStreamPriorityRange(&least, &greatest), "stream priorities") != 0)
+	if (cuda_failed(
+		c, cudaDeviceGetStreamPriorityRange(&least, &greatest), "stream priorities") != 0)
 		return -1;
 	for (i = 0; i < STREAMS; i++) {
 		/* communication starts beside a product that fills the device */
 		int priority = i == STREAM_COMPUTE ? least : greatest;
 
 		if (cuda_failed(c,
-			cudaStreamCreateWithPriority(&c->streams[i], cudaStreamNonBlocking, priority),
+			cudaStreamCreateWithPriority(
+			    &c->streams[i], cudaStreamNonBlocking, priority),
 			"streams") != 0 ||
 		    cuda_failed(c, cudaEventCreateWithFlags(&c->order[i], cudaEventDisableTiming),
 			"events") != 0)
@@ -138,12 +140,14 @@ cuda_open(struct backend *b, int rank, int world, int local_rank)
 		local_rank = 0;
 	if (visible > 1 && local_rank >= visible) {
 		snprintf(c->error, sizeof(c->error),
-		    "this is process %d of its node, which shows %d GPUs: one process a GPU is wanted",
+		    "this is process %d of its node, which shows %d GPUs: one process a GPU is "
+		    "wanted",
 		    local_rank, visible);
 		return -1;
 	}
 	c->device = visible == 1 ? 0 : local_rank;
-	if (cuda_failed(c, cudaSetDevice(c->device), "choosing the GPU") != 0 || make_streams(c) != 0)
+	if (cuda_failed(c, cudaSetDevice(c->device), "choosing the GPU") != 0 ||
+	    make_streams(c) != 0)
 		return -1;
 	return make_cublas(c);
 }
@@ -208,11 +212,11 @@ cuda_describe(struct backend *b, struct device_facts *facts)
 	facts->partitioned = strstr(facts->name, "MIG") != NULL;
 	ncclGetVersion(&nccl);
 	cudaRuntimeGetVersion(&runtime);
-	snprintf(facts->library, sizeof(facts->library), "CUDA %d.%d, NCCL %d.%d.%d", runtime / 1000,
-	    runtime % 1000 / 10, nccl / 10000, nccl % 10000 / 100, nccl % 100);
+	snprintf(facts->library, sizeof(facts->library), "CUDA %d.%d, NCCL %d.%d.%d",
+	    runtime / 1000, runtime % 1000 / 10, nccl / 10000, nccl % 10000 / 100, nccl % 100);
 }
 
-/* --- memory -------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------- */
 
 static void *
 cuda_alloc(struct backend *b, size_t bytes)
@@ -322,10 +326,11 @@ cuda_fill(struct backend *b, void *to, int byte, size_t bytes)
 
 	if (bytes == 0)
 		return 0;
-	return cuda_failed(c, cudaMemsetAsync(to, byte, bytes, c->streams[STREAM_COMPUTE]), "filling");
+	return cuda_failed(
+	    c, cudaMemsetAsync(to, byte, bytes, c->streams[STREAM_COMPUTE]), "filling");
 }
 
-/* --- communicators ------------------------------------------------------------------------------- */
+/* --- communicators ------------------------------------------------------------------------ */
 
 static int
 cuda_unique_id(struct backend *b, unsigned char id[PROBE_ID_BYTES])
@@ -362,8 +367,8 @@ cuda_world(struct backend *b, const unsigned char id[PROBE_ID_BYTES], struct com
 	config.blocking = 0;
 	world->size = c->world;
 	*comm = c->last[STREAM_COMM] = world;
-	return nccl_state(
-	    c, ncclCommInitRankConfig(&world->nccl, c->world, unique, c->rank, &config), "the world");
+	return nccl_state(c,
+	    ncclCommInitRankConfig(&world->nccl, c->world, unique, c->rank, &config), "the world");
 }
 
 /* The parent's state is the split's; the child has one of its own once it is there. */
@@ -380,7 +385,8 @@ cuda_split(struct backend *b, struct comm *parent, int color, int key, struct co
 	c->child = child;
 	*comm = color < 0 ? NULL : child;
 	state = nccl_state(c,
-	    ncclCommSplit(parent->nccl, color < 0 ? NCCL_SPLIT_NOCOLOR : color, key, &child->nccl, NULL),
+	    ncclCommSplit(
+		parent->nccl, color < 0 ? NCCL_SPLIT_NOCOLOR : color, key, &child->nccl, NULL),
 	    "a split");
 	return state == OP_DONE ? OP_BUSY : state; /* progress() also asks the child */
 }
@@ -437,13 +443,15 @@ cuda_depend(struct backend *b, enum stream later, enum stream earlier)
 
 	if (state != OP_DONE)
 		return state;
-	if (cuda_failed(c, cudaEventRecord(c->order[earlier], c->streams[earlier]), "ordering") != 0 ||
-	    cuda_failed(c, cudaStreamWaitEvent(c->streams[later], c->order[earlier], 0), "ordering") != 0)
+	if (cuda_failed(c, cudaEventRecord(c->order[earlier], c->streams[earlier]), "ordering") !=
+		0 ||
+	    cuda_failed(
+		c, cudaStreamWaitEvent(c->streams[later], c->order[earlier], 0), "ordering") != 0)
 		return OP_FAILED;
 	return OP_DONE;
 }
 
-/* --- collectives --------------------------------------------------------------------------------- */
+/* --- collectives -------------------------------------------------------------------------- */
 
 static const struct {
 	ncclDataType_t type;
@@ -463,8 +471,9 @@ all_to_all(const struct collective *o, ncclDataType_t type, size_t bytes, cudaSt
 
 	for (i = 0; i < o->comm->size && (result == ncclSuccess || result == ncclInProgress); i++) {
 		if (o->send_counts[i])
-			result = ncclSend((const char *)o->send + (size_t)o->send_offsets[i] * bytes,
-			    (size_t)o->send_counts[i], type, i, o->comm->nccl, stream);
+			result =
+			    ncclSend((const char *)o->send + (size_t)o->send_offsets[i] * bytes,
+				(size_t)o->send_counts[i], type, i, o->comm->nccl, stream);
 		if (o->recv_counts[i] && (result == ncclSuccess || result == ncclInProgress))
 			result = ncclRecv((char *)o->recv + (size_t)o->recv_offsets[i] * bytes,
 			    (size_t)o->recv_counts[i], type, i, o->comm->nccl, stream);
@@ -508,7 +517,7 @@ cuda_collective(struct backend *b, enum stream stream, const struct collective *
 	return nccl_state(c, run(o, c->streams[stream]), "a collective");
 }
 
-/* --- products ------------------------------------------------------------------------------------ */
+/* --- products ----------------------------------------------------------------------------- */
 
 static int
 cublas_failed(struct cuda *c, cublasStatus_t status, const char *what)
@@ -526,9 +535,9 @@ cuda_gemm(struct backend *b, const struct gemm *g)
 
 	return cublas_failed(c,
 	    cublasGemmEx(c->cublas, g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-		g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)g->n, (int)g->m, (int)g->k, &g->alpha, g->b,
-		CUDA_R_16BF, (int)g->ldb, g->a, CUDA_R_16BF, (int)g->lda, &g->beta, g->c,
-		g->float_out ? CUDA_R_32F : CUDA_R_16BF, (int)g->ldc, CUBLAS_COMPUTE_32F,
+		g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)g->n, (int)g->m, (int)g->k,
+		&g->alpha, g->b, CUDA_R_16BF, (int)g->ldb, g->a, CUDA_R_16BF, (int)g->lda, &g->beta,
+		g->c, g->float_out ? CUDA_R_32F : CUDA_R_16BF, (int)g->ldc, CUBLAS_COMPUTE_32F,
 		CUBLAS_GEMM_DEFAULT),
 	    "cublasGemmEx");
 }
@@ -582,8 +591,8 @@ grouped_call(struct cuda *c, const struct gemm *gemms, int n)
 		    cudaMemcpyHostToDevice, c->streams[STREAM_COMPUTE]),
 		"pointers") == 0)
 		result = cublas_failed(c,
-		    cublasGemmGroupedBatchedEx(c->cublas, h->op_a, h->op_b, h->m, h->n, h->k, h->alpha,
-			(const void *const *)c->pointers, CUDA_R_16BF, h->lda,
+		    cublasGemmGroupedBatchedEx(c->cublas, h->op_a, h->op_b, h->m, h->n, h->k,
+			h->alpha, (const void *const *)c->pointers, CUDA_R_16BF, h->lda,
 			(const void *const *)(c->pointers + n), CUDA_R_16BF, h->ldb, h->beta,
 			c->pointers + 2 * n, CUDA_R_16BF, h->ldc, n, h->size, CUBLAS_COMPUTE_32F),
 		    "cublasGemmGroupedBatchedEx");
@@ -604,121 +613,22 @@ cuda_grouped(struct backend *b, const struct gemm *gemms, int n, enum grouped_en
 	return 0;
 }
 
-/* --- kernels ------------------------------------------------------------------------------------- */
+/* --- for the kernels ---------------------------------------------------------------------------
+ */
 
-static int
-launched(struct backend *b, int error, const char *what)
+int
+cuda_launched(struct backend *b, int error, const char *what)
 {
 	return cuda_failed(b->state, (cudaError_t)error, what);
 }
 
-#define COMPUTE(b) ((struct cuda *)(b)->state)->streams[STREAM_COMPUTE]
-
-static int
-cuda_gather_rows(struct backend *b, void *out, const void *in, const int32_t *rows, int64_t n,
-    int64_t width)
+void *
+cuda_compute_stream(struct backend *b)
 {
-	return launched(b, cuda_gather(COMPUTE(b), out, in, rows, n, width), "gather");
+	return ((struct cuda *)b->state)->streams[STREAM_COMPUTE];
 }
 
-static int
-cuda_combine_rows(struct backend *b, void *out, const void *in, const int32_t *slots,
-    const float *gates, int64_t tokens, int top_k, int64_t width)
-{
-	return launched(
-	    b, cuda_combine(COMPUTE(b), out, in, slots, gates, tokens, top_k, width), "combine");
-}
-
-static int
-cuda_combine_rows_back(struct backend *b, void *din, float *dgates, const void *dout, const void *in,
-    const int32_t *slots, const float *gates, int64_t tokens, int top_k, int64_t width)
-{
-	return launched(b,
-	    cuda_combine_back(COMPUTE(b), din, dgates, dout, in, slots, gates, tokens, top_k, width),
-	    "combine");
-}
-
-static int
-cuda_gather_rows_back(struct backend *b, void *din, const void *dout, const int32_t *slots,
-    int64_t tokens, int top_k, int64_t width)
-{
-	return launched(
-	    b, cuda_gather_back(COMPUTE(b), din, dout, slots, tokens, top_k, width), "gather");
-}
-
-static int
-cuda_swiglu_rows(struct backend *b, void *out, const void *in, int64_t rows, int64_t width)
-{
-	return launched(b, cuda_swiglu(COMPUTE(b), out, in, rows * width), "activation");
-}
-
-static int
-cuda_swiglu_rows_back(
-    struct backend *b, void *din, const void *dout, const void *in, int64_t rows, int64_t width)
-{
-	return launched(b, cuda_swiglu_back(COMPUTE(b), din, dout, in, rows * width), "activation");
-}
-
-static int
-cuda_relu2_all(struct backend *b, void *out, const void *in, int64_t n)
-{
-	return launched(b, cuda_relu2(COMPUTE(b), out, in, n), "activation");
-}
-
-static int
-cuda_relu2_all_back(struct backend *b, void *din, const void *dout, const void *in, int64_t n)
-{
-	return launched(b, cuda_relu2_back(COMPUTE(b), din, dout, in, n), "activation");
-}
-
-static int
-cuda_norm_rows(struct backend *b, void *out, const void *in, const void *scale, int64_t rows,
-    int64_t width)
-{
-	return launched(b, cuda_norm(COMPUTE(b), out, in, scale, rows, width), "norm");
-}
-
-static int
-cuda_norm_rows_back(struct backend *b, void *din, float *dscale, const void *dout, const void *in,
-    const void *scale, int64_t rows, int64_t width)
-{
-	return launched(
-	    b, cuda_norm_back(COMPUTE(b), din, dscale, dout, in, scale, rows, width), "norm");
-}
-
-static int
-cuda_add_all(struct backend *b, void *to, const void *from, int64_t n)
-{
-	return launched(b, cuda_add(COMPUTE(b), to, from, n), "addition");
-}
-
-static int
-cuda_gates_rows(struct backend *b, float *gates, const void *logits, const int32_t *chosen,
-    int64_t tokens, int top_k, int64_t experts)
-{
-	return launched(b, cuda_gates(COMPUTE(b), gates, logits, chosen, tokens, top_k, experts), "gates");
-}
-
-static int
-cuda_gates_rows_back(struct backend *b, void *dlogits, const float *dgates, const float *gates,
-    const int32_t *chosen, int64_t tokens, int top_k, int64_t experts)
-{
-	return launched(b,
-	    cuda_gates_back(COMPUTE(b), dlogits, dgates, gates, chosen, tokens, top_k, experts), "gates");
-}
-
-static int
-cuda_adam_all(struct backend *b, void *weights, float *master, float *m, float *v,
-    const float *gradient, int64_t n, const struct adam *a)
-{
-	const float values[6] = {
-	    a->rate, a->beta1, a->beta2, a->epsilon, a->correction1, a->correction2};
-
-	return launched(
-	    b, cuda_adam(COMPUTE(b), weights, master, m, v, gradient, n, values), "optimizer");
-}
-
-/* --- time ---------------------------------------------------------------------------------------- */
+/* --- time --------------------------------------------------------------------------------- */
 
 static int
 cuda_mark(struct backend *b, int event, enum stream stream)
@@ -734,8 +644,9 @@ cuda_elapsed(struct backend *b, int from, int to)
 	struct cuda *c = b->state;
 	float ms = 0;
 
-	return cudaEventElapsedTime(&ms, c->marks[from], c->marks[to]) == cudaSuccess ? (double)ms * 1e-3
-										       : 0;
+	return cudaEventElapsedTime(&ms, c->marks[from], c->marks[to]) == cudaSuccess
+		   ? (double)ms * 1e-3
+		   : 0;
 }
 
 const struct backend_ops *moeplan_backend(void);
@@ -743,7 +654,7 @@ const struct backend_ops *moeplan_backend(void);
 const struct backend_ops *
 moeplan_backend(void)
 {
-	static const struct backend_ops ops = {
+	static struct backend_ops ops = {
 	    .abi = PROBE_ABI,
 	    .name = "cuda",
 	    .act_bytes = 2,
@@ -770,23 +681,10 @@ moeplan_backend(void)
 	    .depend = cuda_depend,
 	    .gemm = cuda_gemm,
 	    .grouped = cuda_grouped,
-	    .gather = cuda_gather_rows,
-	    .combine = cuda_combine_rows,
-	    .combine_back = cuda_combine_rows_back,
-	    .gather_back = cuda_gather_rows_back,
-	    .swiglu = cuda_swiglu_rows,
-	    .swiglu_back = cuda_swiglu_rows_back,
-	    .relu2 = cuda_relu2_all,
-	    .relu2_back = cuda_relu2_all_back,
-	    .norm = cuda_norm_rows,
-	    .norm_back = cuda_norm_rows_back,
-	    .add = cuda_add_all,
-	    .gates = cuda_gates_rows,
-	    .gates_back = cuda_gates_rows_back,
-	    .adam = cuda_adam_all,
 	    .mark = cuda_mark,
 	    .elapsed = cuda_elapsed,
 	};
 
+	cuda_kernel_ops(&ops);
 	return &ops;
 }

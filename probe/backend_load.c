@@ -55,7 +55,8 @@ open_library(struct arena *arena, struct str *tried, const char *name)
 	if (own)
 		library = try_open(arena, tried, own, name);
 	if (own && !library)
-		library = try_open(arena, tried, arena_printf(arena, "%s../lib/moeplan/", own), name);
+		library =
+		    try_open(arena, tried, arena_printf(arena, "%s../lib/moeplan/", own), name);
 	return library;
 }
 
@@ -68,8 +69,10 @@ backend_load(struct arena *arena, struct diags *diags, const char *name, struct 
 	probe_entry_fn *entry;
 
 	if (!library) {
-		diag_error(diags, nowhere, "the '%s' backend cannot be loaded: %s", name, tried.text);
-		diag_last_hint(diags, "'make probe' builds the backends for which the machine has what they "
+		diag_error(
+		    diags, nowhere, "the '%s' backend cannot be loaded: %s", name, tried.text);
+		diag_last_hint(diags,
+		    "'make probe' builds the backends for which the machine has what they "
 		    "need");
 		return -1;
 	}

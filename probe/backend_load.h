@@ -11,6 +11,7 @@ struct arena;
  * Loads moeplan-probe-NAME.so: from the folder of MOEPLAN_PROBE_BACKENDS, of the program, or of
  * an installed one beside it (../lib/moeplan). -1 after an error that says where it was looked for.
  */
-int backend_load(struct arena *arena, struct diags *diags, const char *name, struct backend *backend);
+int backend_load(
+    struct arena *arena, struct diags *diags, const char *name, struct backend *backend);
 
 #endif

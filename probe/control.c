@@ -24,7 +24,7 @@
 
 enum { EXIT_ENVIRONMENT = 3 };
 #define BEAT_S 0.2
-#define GRACE_S 2.0 /* for the main thread to leave by itself after a failure */
+#define GRACE_S 2.0  /* for the main thread to leave by itself after a failure */
 #define SETTLE_S 0.5 /* rank 0 waits so long for the others' last states */
 
 static void
@@ -77,7 +77,7 @@ control_failed(const struct control *c)
 	return atomic_load(&c->failed);
 }
 
-/* --- failing ---------------------------------------------------------------------------------- */
+/* --- failing ------------------------------------------------------------------------------ */
 
 /* Ranks of `mask[i] == which` as "0-3,7". */
 static void
@@ -175,8 +175,8 @@ set_failed(struct control *c, const char *why)
 }
 
 /* Lock held. */
-static void
-fail_text(struct control *c, const char *why)
+void
+control_fail_text(struct control *c, const char *why)
 {
 	if (atomic_load(&c->failed))
 		return;
@@ -196,7 +196,7 @@ control_fail(struct control *c, const char *format, ...)
 	va_end(arguments);
 	snprintf(why, sizeof(why), "rank %d: %s", c->rank, text);
 	pthread_mutex_lock(&c->lock);
-	fail_text(c, why);
+	control_fail_text(c, why);
 	pthread_mutex_unlock(&c->lock);
 	return -1;
 }
@@ -239,8 +239,8 @@ end_process(struct control *c)
 	pthread_mutex_lock(&c->lock);
 	if (!c->printed) {
 		c->printed = true;
-		snprintf(text, sizeof(text), "moeplan-probe: rank %d of %d stops: %s", c->rank, c->world,
-		    c->reason);
+		snprintf(text, sizeof(text), "moeplan-probe: rank %d of %d stops: %s", c->rank,
+		    c->world, c->reason);
 		c->print(text);
 	}
 	_exit(EXIT_ENVIRONMENT);
@@ -264,7 +264,7 @@ control_die(struct control *c)
 	end_process(c);
 }
 
-/* --- the watchdog ----------------------------------------------------------------------------- */
+/* --- the watchdog ------------------------------------------------------------------------- */
 
 static void
 take_state(struct peer *peer, const char *bytes, size_t length)
@@ -295,8 +295,8 @@ keep_data(struct control *c, struct peer *peer, char *bytes, size_t length)
 	return true;
 }
 
-static void
-drop_parcel(struct peer *peer)
+void
+control_drop_parcel(struct peer *peer)
 {
 	struct parcel *parcel = peer->parcels;
 
@@ -349,8 +349,9 @@ peer_gone(struct control *c, int rank, const char *how)
 	if (rank == 0)
 		snprintf(text, sizeof(text), "rank 0 is missing: %s", how);
 	else
-		snprintf(text, sizeof(text), "rank %d is missing: %s; last seen in %s", rank, how, state);
-	fail_text(c, text);
+		snprintf(text, sizeof(text), "rank %d is missing: %s; last seen in %s", rank, how,
+		    state);
+	control_fail_text(c, text);
 	if (c->rank != 0)
 		c->final = true; /* nobody is left to tell us more */
 }
@@ -390,7 +391,7 @@ check_clocks(struct control *c)
 		state_text(&c->own, state);
 		snprintf(text, sizeof(text), "time-out on rank %d after %.1f s in %s", c->rank,
 		    now - c->since_s, state);
-		fail_text(c, text);
+		control_fail_text(c, text);
 	}
 	for (i = 0; i < c->world; i++) {
 		struct peer *peer = &c->peers[i];
@@ -481,95 +482,7 @@ watchdog(void *context)
 	return NULL;
 }
 
-/* --- gathering -------------------------------------------------------------------------------- */
-
-/* Lock held. The bytes of a peer, waited for; -1 once failed or of another size. */
-static int
-take_data(struct control *c, int from, void *to, size_t size)
-{
-	struct peer *peer = &c->peers[from];
-
-	while (!peer->parcels && !atomic_load(&c->failed))
-		pthread_cond_wait(&c->changed, &c->lock);
-	if (!peer->parcels)
-		return -1;
-	if (peer->parcels->length != size) {
-		char text[CONTROL_TEXT];
-
-		snprintf(text, sizeof(text), "rank %d sent %zu bytes of results, %zu were expected", from,
-		    peer->parcels->length, size);
-		fail_text(c, text);
-		return -1;
-	}
-	if (size)
-		memcpy(to, peer->parcels->bytes, size);
-	drop_parcel(peer);
-	return 0;
-}
-
-static int
-gather(struct control *c, const void *mine, size_t size, void *all)
-{
-	int i;
-
-	if (c->rank != 0)
-		return wire_send(c->peers[0].fd, MESSAGE_DATA, mine, size);
-	if (size)
-		memcpy(all, mine, size);
-	for (i = 1; i < c->world; i++)
-		if (take_data(c, i, size ? (char *)all + (size_t)i * size : NULL, size) != 0)
-			return -1;
-	return 0;
-}
-
-static int
-share(struct control *c, void *bytes, size_t size)
-{
-	int i;
-
-	if (c->rank != 0)
-		return take_data(c, 0, bytes, size);
-	for (i = 1; i < c->world; i++)
-		if (wire_send(c->peers[i].fd, MESSAGE_SHARE, bytes, size) != 0)
-			return -1;
-	return 0;
-}
-
-int
-control_gather(struct control *c, const void *mine, size_t size, void *all)
-{
-	int result;
-
-	control_enter(c, "gather", "world");
-	pthread_mutex_lock(&c->lock);
-	result = atomic_load(&c->failed) ? -1 : gather(c, mine, size, all);
-	pthread_mutex_unlock(&c->lock);
-	control_leave(c);
-	return result;
-}
-
-int
-control_share(struct control *c, void *bytes, size_t size)
-{
-	int result;
-
-	control_enter(c, "share", "world");
-	pthread_mutex_lock(&c->lock);
-	result = atomic_load(&c->failed) ? -1 : share(c, bytes, size);
-	pthread_mutex_unlock(&c->lock);
-	control_leave(c);
-	return result;
-}
-
-int
-control_barrier(struct control *c)
-{
-	char nothing = 0;
-
-	return control_gather(c, &nothing, 0, &nothing) == 0 ? control_share(c, &nothing, 0) : -1;
-}
-
-/* --- beginning and end ------------------------------------------------------------------------ */
+/* --- beginning and end -------------------------------------------------------------------- */
 
 struct control *
 control_new(const struct control_options *options)
@@ -621,7 +534,7 @@ control_free(struct control *c)
 			close(c->peers[i].fd);
 		wire_buffer_free(&c->peers[i].in);
 		while (c->peers[i].parcels)
-			drop_parcel(&c->peers[i]);
+			control_drop_parcel(&c->peers[i]);
 	}
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->changed);

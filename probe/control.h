@@ -19,11 +19,12 @@ struct control_options {
 	int rank, world;
 	const char *host; /* of rank 0 */
 	int port;
-	int listener;     /* an open one, or -1: rank 0 opens it on `port` */
+	int listener;	  /* an open one, or -1: rank 0 opens it on `port` */
 	double timeout_s; /* for arriving, for every operation, and for signs of life */
 	const char *token, *version, *plan_sha256, *backend;
 	int local_rank;
-	/* What this process prints once when all has failed; the default writes to standard error. */
+	/* What this process prints once when all has failed; the default writes to standard error.
+	 */
 	void (*print)(const char *text);
 };
 

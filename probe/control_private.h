@@ -29,8 +29,8 @@ struct peer {
 	struct wire_buffer in;
 	struct state state;
 	double heard_s;
-	bool gone; /* no more connection */
-	bool left; /* it said good-bye, or we did */
+	bool gone;		/* no more connection */
+	bool left;		/* it said good-bye, or we did */
 	struct parcel *parcels; /* data that the main thread has not taken yet */
 };
 
@@ -43,13 +43,18 @@ struct control {
 	pthread_t thread;
 	bool started;
 	atomic_bool stop, failed;
-	bool final;   /* `reason` is rank 0's account */
+	bool final; /* `reason` is rank 0's account */
 	bool printed;
 	char reason[CONTROL_TEXT];
 	double failed_s, since_s, next_beat_s;
 	struct state own;
 	void (*print)(const char *text);
 };
+
+/* Lock held: this rank fails, rank 0 is told. */
+void control_fail_text(struct control *control, const char *why);
+/* Lock held: the first parcel of a peer has been used. */
+void control_drop_parcel(struct peer *peer);
 
 struct control *control_new(const struct control_options *options);
 int control_start(struct control *control);

@@ -12,13 +12,14 @@
 extern "C" {
 #endif
 
-int cuda_gather(void *stream, void *out, const void *in, const int32_t *rows, int64_t n, int64_t width);
+int cuda_gather(
+    void *stream, void *out, const void *in, const int32_t *rows, int64_t n, int64_t width);
 int cuda_combine(void *stream, void *out, const void *in, const int32_t *slots, const float *gates,
     int64_t tokens, int top_k, int64_t width);
 int cuda_combine_back(void *stream, void *din, float *dgates, const void *dout, const void *in,
     const int32_t *slots, const float *gates, int64_t tokens, int top_k, int64_t width);
-int cuda_gather_back(void *stream, void *din, const void *dout, const int32_t *slots, int64_t tokens,
-    int top_k, int64_t width);
+int cuda_gather_back(void *stream, void *din, const void *dout, const int32_t *slots,
+    int64_t tokens, int top_k, int64_t width);
 int cuda_swiglu(void *stream, void *out, const void *in, int64_t n);
 int cuda_swiglu_back(void *stream, void *din, const void *dout, const void *in, int64_t n);
 int cuda_relu2(void *stream, void *out, const void *in, int64_t n);
@@ -28,8 +29,8 @@ int cuda_norm(
 int cuda_norm_back(void *stream, void *din, float *dscale, const void *dout, const void *in,
     const void *scale, int64_t rows, int64_t width);
 int cuda_add(void *stream, void *to, const void *from, int64_t n);
-int cuda_gates(void *stream, float *gates, const void *logits, const int32_t *chosen, int64_t tokens,
-    int top_k, int64_t experts);
+int cuda_gates(void *stream, float *gates, const void *logits, const int32_t *chosen,
+    int64_t tokens, int top_k, int64_t experts);
 int cuda_gates_back(void *stream, void *dlogits, const float *dgates, const float *gates,
     const int32_t *chosen, int64_t tokens, int top_k, int64_t experts);
 /* values: rate, beta1, beta2, epsilon, 1 - beta1^step, 1 - beta2^step */

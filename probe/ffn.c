@@ -27,8 +27,8 @@ activate(struct stage *stage, const struct dims *d, void *out, const void *in, i
 }
 
 static int
-activate_back(struct stage *stage, const struct dims *d, void *din, const void *dout, const void *in,
-    int64_t rows, int64_t width)
+activate_back(struct stage *stage, const struct dims *d, void *din, const void *dout,
+    const void *in, int64_t rows, int64_t width)
 {
 	if (d->ungated)
 		return KERNEL(
@@ -36,7 +36,7 @@ activate_back(struct stage *stage, const struct dims *d, void *din, const void *
 	return KERNEL(stage, swiglu_back(backend(stage), din, dout, in, rows, width), "activation");
 }
 
-/* --- dense and shared -------------------------------------------------------------------------- */
+/* --- dense and shared --------------------------------------------------------------------- */
 
 static int
 mlp_forward(struct stage *stage, int64_t layer, const struct dims *d, const char *first,
@@ -54,7 +54,8 @@ mlp_forward(struct stage *stage, int64_t layer, const struct dims *d, const char
 
 /* Both add to `out`, whose own rows are complete afterwards. */
 static int
-whole_forward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out)
+whole_forward(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out)
 {
 	const void *x = rows_gather(stage, kept->n2, d->tokens, d->h, stage->scratch.full);
 	void *partial = rows_partial(stage, out, stage->scratch.part);
@@ -64,8 +65,8 @@ whole_forward(struct stage *stage, int64_t layer, const struct dims *d, struct k
 		return -1;
 	part_begin(stage->s, PART_MLP, STREAM_COMPUTE);
 	if (d->dense)
-		result = mlp_forward(stage, layer, d, "mlp_fc1", "mlp_fc2", d->dense, x, kept->fc1_dense,
-		    partial, 0);
+		result = mlp_forward(stage, layer, d, "mlp_fc1", "mlp_fc2", d->dense, x,
+		    kept->fc1_dense, partial, 0);
 	if (d->shared && result == 0)
 		result = mlp_forward(stage, layer, d, "shared_fc1", "shared_fc2", d->shared, x,
 		    kept->fc1_shared, partial, d->dense ? 1 : 0);
@@ -75,8 +76,8 @@ whole_forward(struct stage *stage, int64_t layer, const struct dims *d, struct k
 
 static int
 mlp_backward(struct stage *stage, int64_t layer, const struct dims *d, const char *first,
-    const char *second, int64_t width, const void *x, const void *fc1, const void *dy, void *partial,
-    float beta)
+    const char *second, int64_t width, const void *x, const void *fc1, const void *dy,
+    void *partial, float beta)
 {
 	struct linear in = linear_of(stage, layer, first, d->rows);
 	struct linear out = linear_of(stage, layer, second, d->rows);
@@ -105,8 +106,8 @@ whole_backward(struct stage *stage, int64_t layer, const struct dims *d, struct 
 		return -1;
 	part_begin(stage->s, PART_MLP, STREAM_COMPUTE);
 	if (d->dense)
-		result = mlp_backward(stage, layer, d, "mlp_fc1", "mlp_fc2", d->dense, x, kept->fc1_dense,
-		    dy, partial, 0);
+		result = mlp_backward(stage, layer, d, "mlp_fc1", "mlp_fc2", d->dense, x,
+		    kept->fc1_dense, dy, partial, 0);
 	if (d->shared && result == 0)
 		result = mlp_backward(stage, layer, d, "shared_fc1", "shared_fc2", d->shared, x,
 		    kept->fc1_shared, dy, partial, d->dense ? 1 : 0);
@@ -114,7 +115,7 @@ whole_backward(struct stage *stage, int64_t layer, const struct dims *d, struct 
 	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, dn2) : -1;
 }
 
-/* --- the way to the experts and back ----------------------------------------------------------- */
+/* --- the way to the experts and back ------------------------------------------------------ */
 
 static struct collective
 rows_exchange(struct stage *stage, const struct routing *r, bool out, const void *from, void *to,
@@ -176,7 +177,8 @@ unite(struct stage *stage, const struct routing *r, const void *mine)
 		counts[3 * n + i] = at;
 		at += counts[2 * n + i];
 	}
-	return session_collective(stage->s, PART_EXPERT_TENSOR, group_names[GROUP_EXPERT_TP], &c) == 0
+	return session_collective(stage->s, PART_EXPERT_TENSOR, group_names[GROUP_EXPERT_TP], &c) ==
+		       0
 		   ? stage->scratch.united
 		   : NULL;
 }
@@ -224,7 +226,8 @@ permute(struct stage *stage, void *out, const void *in, const int32_t *rows, int
 	int result;
 
 	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
-	result = KERNEL(stage, gather(backend(stage), out, in, rows, n, stage->shape->model.hidden), "permute");
+	result = KERNEL(
+	    stage, gather(backend(stage), out, in, rows, n, stage->shape->model.hidden), "permute");
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
 }
@@ -233,11 +236,12 @@ permute(struct stage *stage, void *out, const void *in, const int32_t *rows, int
 enum product { PRODUCT_FORWARD, PRODUCT_BACK_INPUT, PRODUCT_BACK_WEIGHT };
 
 static void
-expert_gemm(struct stage *stage, enum product mode, const struct weight *w, int64_t expert, int64_t at,
-    int64_t n, const void *left, const void *right, void *out, struct gemm *g)
+expert_gemm(struct stage *stage, enum product mode, const struct weight *w, int64_t expert,
+    int64_t at, int64_t n, const void *left, const void *right, void *out, struct gemm *g)
 {
 	int64_t size = w->rows * w->cols;
-	const void *matrix = act_at(stage, weight_data(stage->s, &stage->weights, w), expert * size);
+	const void *matrix =
+	    act_at(stage, weight_data(stage->s, &stage->weights, w), expert * size);
 
 	*g = (struct gemm){.m = n, .alpha = 1, .b = matrix, .ldb = w->cols};
 	switch (mode) {
@@ -278,10 +282,13 @@ experts_product(struct stage *stage, enum product mode, int64_t layer, const cha
 		int64_t rows = r->expert_rows[e];
 
 		if (rows > 0)
-			expert_gemm(stage, mode, w, e, at, rows, left, right, out, &stage->gemms[n++]);
+			expert_gemm(
+			    stage, mode, w, e, at, rows, left, right, out, &stage->gemms[n++]);
 		at += rows;
 	}
-	return n ? KERNEL(stage, grouped(backend(stage), stage->gemms, n, engine), "expert products") : 0;
+	return n ? KERNEL(
+		       stage, grouped(backend(stage), stage->gemms, n, engine), "expert products")
+		 : 0;
 }
 
 static int
@@ -292,13 +299,14 @@ experts_forward(struct stage *stage, int64_t layer, const struct routing *r, con
 	int result;
 
 	part_begin(stage->s, PART_EXPERTS, STREAM_COMPUTE);
-	result = experts_product(stage, PRODUCT_FORWARD, layer, "expert_fc1", r, kept->permuted, NULL,
-	    kept->fc1_expert);
+	result = experts_product(
+	    stage, PRODUCT_FORWARD, layer, "expert_fc1", r, kept->permuted, NULL, kept->fc1_expert);
 	if (result == 0)
-		result = activate(stage, d, t->expert_narrow, kept->fc1_expert, r->united, d->expert);
+		result =
+		    activate(stage, d, t->expert_narrow, kept->fc1_expert, r->united, d->expert);
 	if (result == 0)
-		result = experts_product(stage, PRODUCT_FORWARD, layer, "expert_fc2", r, t->expert_narrow, NULL,
-		    t->united2);
+		result = experts_product(stage, PRODUCT_FORWARD, layer, "expert_fc2", r,
+		    t->expert_narrow, NULL, t->united2);
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
 }
@@ -321,11 +329,11 @@ experts_backward(struct stage *stage, int64_t layer, const struct routing *r, co
 		result = experts_product(
 		    stage, PRODUCT_BACK_INPUT, layer, "expert_fc2", r, dy, NULL, t->expert_dnarrow);
 	if (result == 0)
-		result = activate_back(stage, d, t->expert_wide, t->expert_dnarrow, kept->fc1_expert,
-		    r->united, d->expert);
+		result = activate_back(stage, d, t->expert_wide, t->expert_dnarrow,
+		    kept->fc1_expert, r->united, d->expert);
 	if (result == 0)
-		result = experts_product(
-		    stage, PRODUCT_BACK_WEIGHT, layer, "expert_fc1", r, t->expert_wide, kept->permuted, NULL);
+		result = experts_product(stage, PRODUCT_BACK_WEIGHT, layer, "expert_fc1", r,
+		    t->expert_wide, kept->permuted, NULL);
 	if (result == 0)
 		result = experts_product(
 		    stage, PRODUCT_BACK_INPUT, layer, "expert_fc1", r, t->expert_wide, NULL, dy);
@@ -333,7 +341,7 @@ experts_backward(struct stage *stage, int64_t layer, const struct routing *r, co
 	return result;
 }
 
-/* --- routed experts ---------------------------------------------------------------------------- */
+/* --- routed experts ----------------------------------------------------------------------- */
 
 static int
 route(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
@@ -343,10 +351,12 @@ route(struct stage *stage, int64_t layer, const struct routing *r, const struct 
 	int result;
 
 	part_begin(stage->s, PART_ROUTER, STREAM_COMPUTE);
-	result = linear_forward(stage, &router, kept->n2, d->h, stage->scratch.logits, d->experts, 0);
+	result =
+	    linear_forward(stage, &router, kept->n2, d->h, stage->scratch.logits, d->experts, 0);
 	if (result == 0)
-		result = KERNEL(stage, gates(backend(stage), kept->gates, stage->scratch.logits, r->chosen,
-					   d->tokens, (int)d->top_k, d->experts),
+		result = KERNEL(stage,
+		    gates(backend(stage), kept->gates, stage->scratch.logits, r->chosen, d->tokens,
+			(int)d->top_k, d->experts),
 		    "gates");
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
@@ -360,7 +370,8 @@ routed_forward(struct stage *stage, int64_t layer, const struct routing *r, cons
 	const void *rows;
 	int result;
 
-	if (route(stage, layer, r, d, kept) != 0 || permute(stage, t->sent, kept->n2, r->send_rows, r->slots) != 0)
+	if (route(stage, layer, r, d, kept) != 0 ||
+	    permute(stage, t->sent, kept->n2, r->send_rows, r->slots) != 0)
 		return -1;
 	rows = exchange(stage, r, true, PART_DISPATCH, t->sent, t->received);
 	rows = rows ? unite(stage, r, rows) : NULL;
@@ -370,12 +381,13 @@ routed_forward(struct stage *stage, int64_t layer, const struct routing *r, cons
 		return -1;
 	rows = part_again(stage, r, t->united);
 	rows = rows ? exchange(stage, r, false, PART_COMBINE, rows, kept->returned) : NULL;
-	if (!rows || (rows != kept->returned && permute(stage, kept->returned, rows, stage->straight,
-						    r->slots) != 0))
+	if (!rows || (rows != kept->returned &&
+			 permute(stage, kept->returned, rows, stage->straight, r->slots) != 0))
 		return -1;
 	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
-	result = KERNEL(stage, combine(backend(stage), out, kept->returned, r->slot_of, kept->gates,
-				   d->tokens, (int)d->top_k, d->h),
+	result = KERNEL(stage,
+	    combine(backend(stage), out, kept->returned, r->slot_of, kept->gates, d->tokens,
+		(int)d->top_k, d->h),
 	    "combine");
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
@@ -390,8 +402,9 @@ route_back(struct stage *stage, int64_t layer, const struct routing *r, const st
 	int result;
 
 	part_begin(stage->s, PART_ROUTER, STREAM_COMPUTE);
-	result = KERNEL(stage, gates_back(backend(stage), t->dlogits, t->dgates, kept->gates, r->chosen,
-				   d->tokens, (int)d->top_k, d->experts),
+	result = KERNEL(stage,
+	    gates_back(backend(stage), t->dlogits, t->dgates, kept->gates, r->chosen, d->tokens,
+		(int)d->top_k, d->experts),
 	    "gates");
 	if (result == 0)
 		result = linear_back_weight(stage, &router, t->dlogits, d->experts, kept->n2, d->h);
@@ -411,8 +424,9 @@ routed_backward(struct stage *stage, int64_t layer, const struct routing *r, con
 	int result;
 
 	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
-	result = KERNEL(stage, combine_back(backend(stage), t->sent, t->dgates, dout, kept->returned,
-				   r->slot_of, kept->gates, d->tokens, (int)d->top_k, d->h),
+	result = KERNEL(stage,
+	    combine_back(backend(stage), t->sent, t->dgates, dout, kept->returned, r->slot_of,
+		kept->gates, d->tokens, (int)d->top_k, d->h),
 	    "combine");
 	part_end(stage->s, STREAM_COMPUTE);
 	rows = result == 0 ? exchange(stage, r, true, PART_COMBINE, t->sent, t->received) : NULL;
@@ -426,14 +440,14 @@ routed_backward(struct stage *stage, int64_t layer, const struct routing *r, con
 	if (!rows)
 		return -1;
 	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
-	result = KERNEL(stage, gather_back(backend(stage), dn2, rows, r->slot_of, d->tokens,
-				   (int)d->top_k, d->h),
+	result = KERNEL(stage,
+	    gather_back(backend(stage), dn2, rows, r->slot_of, d->tokens, (int)d->top_k, d->h),
 	    "permute");
 	part_end(stage->s, STREAM_COMPUTE);
 	return result == 0 ? route_back(stage, layer, r, d, kept, dn2) : -1;
 }
 
-/* --- both -------------------------------------------------------------------------------------- */
+/* --- both --------------------------------------------------------------------------------- */
 
 int
 ffn_forward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
@@ -442,8 +456,8 @@ ffn_forward(struct stage *stage, int64_t layer, int64_t micro_batch, const struc
 	bool whole = d->dense || d->shared;
 	void *first = whole && d->experts ? stage->scratch.t1 : out;
 
-	if (d->experts &&
-	    routed_forward(stage, layer, routing_of(&stage->routings, layer, micro_batch), d, kept, out) != 0)
+	if (d->experts && routed_forward(stage, layer,
+			      routing_of(&stage->routings, layer, micro_batch), d, kept, out) != 0)
 		return -1;
 	if (whole && whole_forward(stage, layer, d, kept, first) != 0)
 		return -1;
@@ -461,8 +475,8 @@ ffn_backward(struct stage *stage, int64_t layer, int64_t micro_batch, const stru
 	void *first = whole && d->experts ? stage->scratch.t1 : dn2;
 
 	if (d->experts &&
-	    routed_backward(
-		stage, layer, routing_of(&stage->routings, layer, micro_batch), d, kept, dout, dn2) != 0)
+	    routed_backward(stage, layer, routing_of(&stage->routings, layer, micro_batch), d, kept,
+		dout, dn2) != 0)
 		return -1;
 	if (whole && whole_backward(stage, layer, d, kept, dout, first) != 0)
 		return -1;

@@ -47,8 +47,8 @@ host_fill(struct backend *b, void *to, int byte, size_t bytes)
 }
 
 static int
-host_gather(struct backend *b, void *out, const void *in, const int32_t *rows, int64_t n,
-    int64_t width)
+host_gather(
+    struct backend *b, void *out, const void *in, const int32_t *rows, int64_t n, int64_t width)
 {
 	const float *from = in;
 	float *to = out;
@@ -201,8 +201,8 @@ inverse_rms(const float *row, int64_t width)
 }
 
 static int
-host_norm(struct backend *b, void *out, const void *in, const void *scale, int64_t rows,
-    int64_t width)
+host_norm(
+    struct backend *b, void *out, const void *in, const void *scale, int64_t rows, int64_t width)
 {
 	const float *from = in, *g = scale;
 	float *to = out;
@@ -287,7 +287,8 @@ host_gates_back(struct backend *b, void *dlogits, const float *dgates, const flo
 
 	(void)b;
 	memset(to, 0, (size_t)(tokens * experts) * sizeof(*to));
-	for (t = 0; t < tokens; t++, to += experts, chosen += top_k, gates += top_k, dgates += top_k) {
+	for (t = 0; t < tokens;
+	     t++, to += experts, chosen += top_k, gates += top_k, dgates += top_k) {
 		float dot = 0;
 
 		for (j = 0; j < top_k; j++)
@@ -299,8 +300,8 @@ host_gates_back(struct backend *b, void *dlogits, const float *dgates, const flo
 }
 
 static int
-host_adam(struct backend *b, void *weights, float *master, float *m, float *v, const float *gradient,
-    int64_t n, const struct adam *a)
+host_adam(struct backend *b, void *weights, float *master, float *m, float *v,
+    const float *gradient, int64_t n, const struct adam *a)
 {
 	float *w = weights;
 	int64_t i;
@@ -309,7 +310,8 @@ host_adam(struct backend *b, void *weights, float *master, float *m, float *v, c
 	for (i = 0; i < n; i++) {
 		m[i] = a->beta1 * m[i] + (1 - a->beta1) * gradient[i];
 		v[i] = a->beta2 * v[i] + (1 - a->beta2) * gradient[i] * gradient[i];
-		master[i] -= a->rate * (m[i] / a->correction1) / (sqrtf(v[i] / a->correction2) + a->epsilon);
+		master[i] -=
+		    a->rate * (m[i] / a->correction1) / (sqrtf(v[i] / a->correction2) + a->epsilon);
 		w[i] = master[i];
 	}
 	return 0;

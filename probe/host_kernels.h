@@ -4,7 +4,8 @@
 
 #include "probe/probe.h"
 
-/* The computing half of a backend in host memory, float everywhere; gemm and grouped are the caller's. */
+/* The computing half of a backend in host memory, float everywhere; gemm and grouped are the
+ * caller's. */
 void host_kernels(struct backend_ops *ops);
 
 #endif

@@ -31,8 +31,8 @@ static const struct launcher launchers[] = {
 	"torchrun --no-python moeplan-probe plan.json passes them on"},
     {"deepspeed", "LOCAL_SIZE", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_SIZE", NULL, NULL, NULL,
 	"deepspeed --no_python moeplan-probe plan.json passes them on"},
-    {"RANK and WORLD_SIZE", NULL, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL, NULL,
-	NULL, "set RANK, WORLD_SIZE and LOCAL_RANK together"},
+    {"RANK and WORLD_SIZE", NULL, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL,
+	NULL, NULL, "set RANK, WORLD_SIZE and LOCAL_RANK together"},
     {"Open MPI", NULL, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
 	"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE",
 	"OMPI_MCA_ess_base_jobid", "start it with mpirun -n RANKS moeplan-probe plan.json"},
@@ -90,8 +90,10 @@ broken_promise(const struct reader *r, const struct launcher *l)
 
 	if (!value || strcmp(value, "1") == 0)
 		return 0;
-	diag_error(r->diags, nowhere, "'%s' is '%s', but '%s' is not set: %s promised ranks, and this "
-	    "process is none of them", l->promise, value, l->rank, l->name);
+	diag_error(r->diags, nowhere,
+	    "'%s' is '%s', but '%s' is not set: %s promised ranks, and this "
+	    "process is none of them",
+	    l->promise, value, l->rank, l->name);
 	diag_last_hint(r->diags, "%s", l->hint);
 	return -1;
 }
@@ -106,8 +108,8 @@ set_token(const struct reader *r, const struct launcher *l, struct identity *ide
 		second = look(r, l->token2);
 	}
 	if (first)
-		identity->token =
-		    second ? arena_printf(r->arena, "%s.%s", first, second) : arena_strdup(r->arena, first);
+		identity->token = second ? arena_printf(r->arena, "%s.%s", first, second)
+					 : arena_strdup(r->arena, first);
 }
 
 /* Never the launcher's own port: torchrun's store listens there for the whole job. */
@@ -145,7 +147,8 @@ read_row(const struct reader *r, const struct launcher *l, struct identity *iden
 	if (r->diags->errors > errors)
 		return -1;
 	if (identity->world < 0)
-		return diag_error(r->diags, nowhere, "'%s' is set, but '%s' is not", l->rank, l->world);
+		return diag_error(
+		    r->diags, nowhere, "'%s' is set, but '%s' is not", l->rank, l->world);
 	if (identity->rank >= identity->world)
 		return diag_error(r->diags, nowhere, "'%s' is %d, but '%s' is %d", l->rank,
 		    identity->rank, l->world, identity->world);
@@ -208,8 +211,8 @@ identity_master(
 	if (end)
 		identity->master = arena_strndup(arena, text + 1, (size_t)(end - text) - 1);
 	else
-		identity->master =
-		    colon ? arena_strndup(arena, text, (size_t)(colon - text)) : arena_strdup(arena, text);
+		identity->master = colon ? arena_strndup(arena, text, (size_t)(colon - text))
+					 : arena_strdup(arena, text);
 	if (port)
 		identity->port = (int)port;
 	return 0;

@@ -42,14 +42,15 @@ own_token(char text[64])
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(text, 64, "alone-%ld-%lld-%ld", (long)getpid(), (long long)now.tv_sec, now.tv_nsec);
+	snprintf(
+	    text, 64, "alone-%ld-%lld-%ld", (long)getpid(), (long long)now.tv_sec, now.tv_nsec);
 }
 
 int
 launch_ranks(int world, rank_fn *run, void *context)
 {
-	struct identity identity = {.launcher = NULL, .world = world, .local_world = world,
-	    .master = "127.0.0.1"};
+	struct identity identity = {
+	    .launcher = NULL, .world = world, .local_world = world, .master = "127.0.0.1"};
 	pid_t *children = calloc((size_t)world, sizeof(*children));
 	int listener = wire_listen(&identity.port), i;
 	char token[64];

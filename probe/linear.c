@@ -117,8 +117,9 @@ rows_gather(struct stage *stage, const void *in, int64_t tokens, int64_t width, 
 
 	if (!c.comm)
 		return in;
-	return session_collective(stage->s, PART_TENSOR_PARALLEL, group_names[GROUP_TP], &c) == 0 ? room
-												  : NULL;
+	return session_collective(stage->s, PART_TENSOR_PARALLEL, group_names[GROUP_TP], &c) == 0
+		   ? room
+		   : NULL;
 }
 
 void *

@@ -60,7 +60,8 @@ keep_step(struct session *s, double step_s, double *values)
 			const struct part_time *time = &s->parts[part][way];
 
 			values[1 + 2 * part + way] =
-			    time->timed ? time->seconds * (double)time->ran / (double)time->timed : 0;
+			    time->timed ? time->seconds * (double)time->ran / (double)time->timed
+					: 0;
 		}
 }
 
@@ -98,8 +99,8 @@ account(const struct stage *stage, uint64_t free_before, struct memory_account *
 
 /* The fullest rank of each stage, where the others' stages are rows too. */
 static int
-gather_memory(struct session *s, const struct shape *shape, struct memory_account *mine,
-    struct measured *m)
+gather_memory(
+    struct session *s, const struct shape *shape, struct memory_account *mine, struct measured *m)
 {
 	struct {
 		struct memory_account memory;
@@ -133,7 +134,8 @@ gather_times(struct session *s, const double *mine, struct measured *m)
 	spread_of(all, s->world, VALUES, room, &m->step_s);
 	for (part = 0; part < PARTS; part++)
 		for (way = 0; way < 2; way++)
-			spread_of(all + 1 + 2 * part + way, s->world, VALUES, room, &m->parts[part][way]);
+			spread_of(
+			    all + 1 + 2 * part + way, s->world, VALUES, room, &m->parts[part][way]);
 	return 0;
 }
 

@@ -14,10 +14,10 @@ struct spread {
 enum { MAX_TRANSFERS = 64, MAX_PRODUCTS = 24 };
 struct transfer_row {
 	char group[16], op[16];
-	int size, level; /* ranks; of the plan's levels */
-	int64_t bytes;   /* nccl-tests' size: the whole buffer of a rank */
+	int size, level;	       /* ranks; of the plan's levels */
+	int64_t bytes;		       /* nccl-tests' size: the whole buffer of a rank */
 	double seconds, low_s, high_s; /* median of the slowest rank; over repeats */
-	double bus_Bps;  /* nccl-tests' factor */
+	double bus_Bps;		       /* nccl-tests' factor */
 };
 
 struct product_row {
@@ -27,7 +27,8 @@ struct product_row {
 };
 
 struct memory_account {
-	double weights, gradients, optimizer, activations, routing; /* bytes allocated on the worst rank */
+	double weights, gradients, optimizer, activations,
+	    routing; /* bytes allocated on the worst rank */
 	double allocated;
 	double outside; /* device memory that went elsewhere: context, libraries, communicators */
 };
@@ -36,7 +37,7 @@ struct measured {
 	bool own_shapes; /* the plan's; false: scaled */
 	int64_t micro_batches, steps;
 	struct spread step_s;
-	struct spread parts[PARTS][2]; /* forward, backward */
+	struct spread parts[PARTS][2];	 /* forward, backward */
 	struct memory_account memory[8]; /* by stage, the first eight */
 	int n_stages;
 	int n_transfers;
@@ -44,7 +45,7 @@ struct measured {
 	int n_products;
 	struct product_row products[MAX_PRODUCTS];
 	double copy_Bps, launch_s;
-	int engine; /* enum grouped_engine, the faster one */
+	int engine;			  /* enum grouped_engine, the faster one */
 	double engine_s[GROUPED_ENGINES]; /* 0: not there */
 	double overlap_compute_s, overlap_comm_s, overlap_both_s; /* 0: nothing to overlap */
 };
@@ -57,15 +58,15 @@ int measure_parts(struct session *s, const struct shape *shape, struct measured 
 
 /* A part of the plan beside what was measured for it, scaled to the measured step. */
 struct verdict_row {
-	const char *name;    /* of the plan's parts */
+	const char *name;		/* of the plan's parts */
 	double predicted_s, measured_s; /* measured: slowest rank; < 0 not measured */
-	bool counts;         /* large enough to be judged */
+	bool counts;			/* large enough to be judged */
 };
 enum { VERDICT_ROWS = 20 };
 struct verdict_rows {
 	int n;
 	struct verdict_row rows[VERDICT_ROWS];
-	double worst;        /* (measured - predicted) / predicted, greatest of those that count */
+	double worst; /* (measured - predicted) / predicted, greatest of those that count */
 	const char *worst_name;
 };
 /* Whether nothing that counts is slower than predicted by more than `percent`. */

@@ -80,8 +80,11 @@ static int
 time_once(struct bench *b, int row, int64_t elements, double *seconds)
 {
 	struct collective c = collective_of(b, row, elements);
-	struct collective tiny = {.kind = COLLECTIVE_ALL_REDUCE, .element = ELEMENT_FLOAT,
-	    .comm = c.comm, .recv = b->tiny, .count = 1};
+	struct collective tiny = {.kind = COLLECTIVE_ALL_REDUCE,
+	    .element = ELEMENT_FLOAT,
+	    .comm = c.comm,
+	    .recv = b->tiny,
+	    .count = 1};
 	const char *name = group_names[rows[row].group];
 	struct session *s = b->s;
 
@@ -110,7 +113,8 @@ level_of(const struct session *s, const struct group_comm *group)
 	for (level = 0; level + 1 < s->plan->n_levels; level++) {
 		int64_t unit = s->plan->levels[level].gpus;
 
-		for (i = 1; i < group->size && group->ranks[i] / unit == group->ranks[0] / unit; i++)
+		for (i = 1; i < group->size && group->ranks[i] / unit == group->ranks[0] / unit;
+		     i++)
 			;
 		if (i >= group->size)
 			break;
@@ -189,7 +193,7 @@ bench_transfers(struct bench *b)
 	return 0;
 }
 
-/* --- computation -------------------------------------------------------------------------------- */
+/* --- computation -------------------------------------------------------------------------- */
 
 typedef int work_fn(struct bench *b, void *context);
 
@@ -246,10 +250,17 @@ fill_products(struct bench *b, struct products *p, int64_t groups, int64_t m, in
 		return false;
 	p->n = (int)groups;
 	for (i = 0; i < groups; i++)
-		p->gemms[i] = (struct gemm){.transpose_b = true, .m = m, .n = n, .k = k,
-		    .a = (char *)b->a + (size_t)(i * (m * k + n * k)) * act, .lda = k,
-		    .b = (char *)b->a + (size_t)(i * (m * k + n * k) + m * k) * act, .ldb = k,
-		    .c = (char *)b->b + (size_t)(i * m * n) * act, .ldc = n, .alpha = 1};
+		p->gemms[i] = (struct gemm){.transpose_b = true,
+		    .m = m,
+		    .n = n,
+		    .k = k,
+		    .a = (char *)b->a + (size_t)(i * (m * k + n * k)) * act,
+		    .lda = k,
+		    .b = (char *)b->a + (size_t)(i * (m * k + n * k) + m * k) * act,
+		    .ldb = k,
+		    .c = (char *)b->b + (size_t)(i * m * n) * act,
+		    .ldc = n,
+		    .alpha = 1};
 	return true;
 }
 
@@ -286,7 +297,8 @@ bench_square(struct bench *b, struct products *p)
 	return 0;
 }
 
-/* Both engines on the first expert product with the planned mean of rows; the faster one is kept. */
+/* Both engines on the first expert product with the planned mean of rows; the faster one is kept.
+ */
 static int
 bench_engines(struct bench *b, const struct dims *d, struct products *p)
 {
@@ -363,14 +375,15 @@ bench_compute(struct bench *b, const struct dims *d)
 		return -1;
 	if (time_work(b, run_copy, NULL, &seconds) != 0)
 		return -1;
-	b->m->copy_Bps = seconds > 0 ? 3 * (double)b->bytes / seconds : 0; /* two reads, one write */
+	b->m->copy_Bps =
+	    seconds > 0 ? 3 * (double)b->bytes / seconds : 0; /* two reads, one write */
 	if (time_work(b, run_tiny, NULL, &seconds) != 0)
 		return -1;
 	b->m->launch_s = seconds / 100;
 	return 0;
 }
 
-/* --- overlap ------------------------------------------------------------------------------------ */
+/* --- overlap ------------------------------------------------------------------------------ */
 
 static int
 both(struct bench *b, struct products *p, const struct collective *c, bool compute, bool comm,
@@ -418,7 +431,7 @@ bench_overlap(struct bench *b, const struct dims *d)
 	return 0;
 }
 
-/* --- all ---------------------------------------------------------------------------------------- */
+/* --- all ---------------------------------------------------------------------------------- */
 
 static int
 fill_random(struct bench *b)
@@ -462,8 +475,11 @@ measure_parts(struct session *s, const struct shape *shape, struct measured *m)
 {
 	struct arena_mark mark = arena_mark(s->arena);
 	bool real = s->backend.ops->times_count;
-	struct bench b = {.s = s, .m = m, .bytes = real ? (size_t)512 << 20 : (size_t)1 << 20,
-	    .repeats = real ? REPEATS : REPEATS_HOST, .warm = real ? WARM : 1};
+	struct bench b = {.s = s,
+	    .m = m,
+	    .bytes = real ? (size_t)512 << 20 : (size_t)1 << 20,
+	    .repeats = real ? REPEATS : REPEATS_HOST,
+	    .warm = real ? WARM : 1};
 	int result = -1;
 
 	s->backward = false;
@@ -472,7 +488,8 @@ measure_parts(struct session *s, const struct shape *shape, struct measured *m)
 	b.b = session_alloc(s, b.bytes);
 	b.overlap = session_alloc(s, b.bytes);
 	b.tiny = session_alloc(s, 64);
-	if (b.a && b.b && b.overlap && b.tiny && s->backend.ops->fill(&s->backend, b.tiny, 0, 64) == 0)
+	if (b.a && b.b && b.overlap && b.tiny &&
+	    s->backend.ops->fill(&s->backend, b.tiny, 0, 64) == 0)
 		result = run_all(&b, shape);
 	session_release(s, b.a, b.bytes);
 	session_release(s, b.b, b.bytes);

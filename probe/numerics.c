@@ -130,8 +130,8 @@ compare_weight(const struct session *s, const struct reference *r, const struct 
 }
 
 static int
-compare_weights(struct session *s, const struct stage *stage, const struct reference *r,
-    struct sums *sums)
+compare_weights(
+    struct session *s, const struct stage *stage, const struct reference *r, struct sums *sums)
 {
 	struct window windows[BUCKETS];
 	int kind, i;
@@ -185,15 +185,15 @@ compare(struct session *s, const struct stage *stage, const struct capture *capt
 	if (!r)
 		return 0;
 	if (s->pp == layout->pp - 1)
-		compare_tokens(
-		    s, stage->shape, capture->outputs, r->outputs, tokens, &part->sums[NUMERICS_OUTPUTS]);
+		compare_tokens(s, stage->shape, capture->outputs, r->outputs, tokens,
+		    &part->sums[NUMERICS_OUTPUTS]);
 	if (s->pp == 0)
-		compare_tokens(s, stage->shape, capture->input_gradients, r->input_gradients, tokens,
-		    &part->sums[NUMERICS_INPUT_GRADIENTS]);
+		compare_tokens(s, stage->shape, capture->input_gradients, r->input_gradients,
+		    tokens, &part->sums[NUMERICS_INPUT_GRADIENTS]);
 	return compare_weights(s, stage, r, part->sums);
 }
 
-/* --- rank 0 ------------------------------------------------------------------------------------- */
+/* --- rank 0 ------------------------------------------------------------------------------- */
 
 static void
 judge_row(const struct part_of_rank *parts, int world, int row, struct numerics *n)
@@ -204,8 +204,8 @@ judge_row(const struct part_of_rank *parts, int world, int row, struct numerics 
 	for (i = 0; i < world; i++) {
 		const struct sums *sums = &parts[i].sums[row];
 		double error = sums->reference > 0 ? sqrt(sums->difference / sums->reference)
-			     : sums->difference > 0 || isnan(sums->difference) ? INFINITY
-									     : 0;
+			       : sums->difference > 0 || isnan(sums->difference) ? INFINITY
+										 : 0;
 
 		n->compared[row] += (int64_t)sums->count;
 		if (isnan(error))
@@ -264,7 +264,8 @@ judge(const struct session *s, const struct shape *shape, const struct part_of_r
 static int
 alloc_capture(struct stage *stage, struct capture *capture)
 {
-	size_t n = (size_t)(stage->shape->strategy.micro_batches * stage->widest.tokens * stage->widest.h);
+	size_t n =
+	    (size_t)(stage->shape->strategy.micro_batches * stage->widest.tokens * stage->widest.h);
 
 	capture->outputs = arena_array(stage->s->arena, 2 * n, sizeof(float));
 	capture->input_gradients = capture->outputs + n;
@@ -291,7 +292,8 @@ numerics_run(struct session *s, const struct shape *shape, const struct skew *sk
 		return -1;
 	control_phase(s->control, "comparison");
 	result = compare(s, &stage, &capture,
-	    reference_run(s->arena, shape, skew, s->backend.ops->act_bytes == 2, MOST_FLOPS), &part);
+	    reference_run(s->arena, shape, skew, s->backend.ops->act_bytes == 2, MOST_FLOPS),
+	    &part);
 	stage_close(&stage);
 	parts = arena_array(s->arena, (size_t)s->world, sizeof(*parts));
 	if (result == 0)

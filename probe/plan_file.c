@@ -50,9 +50,9 @@ need(struct diags *diags, const struct doc *map, const char *key, enum doc_kind 
 		return value;
 	if (map)
 		diag_error(diags, value ? value->loc : map->loc, "the plan has no '%s' (%s)", key,
-		    kind == DOC_MAP      ? "a mapping"
+		    kind == DOC_MAP	 ? "a mapping"
 		    : kind == DOC_STRING ? "a text"
-		    : kind == DOC_LIST   ? "a list"
+		    : kind == DOC_LIST	 ? "a list"
 					 : "a number");
 	return NULL;
 }
@@ -73,12 +73,14 @@ count_of(struct diags *diags, const struct doc *map, const char *key, int64_t mo
 	if (value && value->is_integer && value->integer >= 1 && value->integer <= most)
 		return value->integer;
 	if (value)
-		diag_error(diags, value->loc, "'%s' is not a number from 1 to %lld", key, (long long)most);
+		diag_error(
+		    diags, value->loc, "'%s' is not a number from 1 to %lld", key, (long long)most);
 	return 0;
 }
 
 static void
-read_cluster(struct arena *arena, struct diags *diags, const struct doc *doc, struct probe_plan *plan)
+read_cluster(
+    struct arena *arena, struct diags *diags, const struct doc *doc, struct probe_plan *plan)
 {
 	const struct doc *cluster = need(diags, doc, "cluster", DOC_MAP);
 	const struct doc *levels = need(diags, cluster, "levels", DOC_LIST), *level;
@@ -97,9 +99,9 @@ read_cluster(struct arena *arena, struct diags *diags, const struct doc *doc, st
 
 		if (!level_name)
 			return;
-		plan->levels[plan->n_levels++] = (struct plan_level){level_name->text,
-		    count_of(diags, level, "gpus", 1 << 20), number_of(level, "bytes_per_s"),
-		    number_of(level, "latency_s")};
+		plan->levels[plan->n_levels++] =
+		    (struct plan_level){level_name->text, count_of(diags, level, "gpus", 1 << 20),
+			number_of(level, "bytes_per_s"), number_of(level, "latency_s")};
 	}
 }
 
@@ -154,9 +156,11 @@ read_strategy(
 		return;
 	micro_batches = count_of(diags, strategy, "micro_batches", 1 << 30);
 	if (micro_batches != plan->strategy.micro_batches)
-		diag_error(diags, strategy->loc, "'micro_batches' is %lld, but the degrees give %lld",
-		    (long long)micro_batches, (long long)plan->strategy.micro_batches);
-	layout_parse(&plan->layout, layout->text, plan->model, (int)plan->strategy.pp, diags, layout->loc);
+		diag_error(diags, strategy->loc,
+		    "'micro_batches' is %lld, but the degrees give %lld", (long long)micro_batches,
+		    (long long)plan->strategy.micro_batches);
+	layout_parse(
+	    &plan->layout, layout->text, plan->model, (int)plan->strategy.pp, diags, layout->loc);
 }
 
 static int
@@ -168,9 +172,12 @@ read_document(
 	int errors = diags->errors;
 
 	if (!schema || schema->kind != DOC_STRING || strcmp(schema->text, "moeplan/plan/v1") != 0) {
-		diag_error(diags, schema ? schema->loc : doc->loc, "'%s' is no plan: its schema is not "
-		    "'moeplan/plan/v1'", plan->file);
-		diag_last_hint(diags, "'moeplan plan MODEL CLUSTER --format json --output plan.json' writes "
+		diag_error(diags, schema ? schema->loc : doc->loc,
+		    "'%s' is no plan: its schema is not "
+		    "'moeplan/plan/v1'",
+		    plan->file);
+		diag_last_hint(diags,
+		    "'moeplan plan MODEL CLUSTER --format json --output plan.json' writes "
 		    "one");
 		return -1;
 	}
@@ -230,7 +237,8 @@ check_layers(const struct model *model, struct diags *diags)
 			return;
 		}
 		if (layer->ffn.latent) {
-			cannot(diags, "experts on a latent width", "such models are planned, not probed");
+			cannot(diags, "experts on a latent width",
+			    "such models are planned, not probed");
 			return;
 		}
 	}
@@ -249,7 +257,8 @@ plan_runnable(const struct probe_plan *plan, struct diags *diags)
 	if (s->zero > 1)
 		cannot(diags, "sharding stages 2 and 3", "plan with --pin zero=1");
 	if (s->schedule != SCHEDULE_1F1B && s->schedule != SCHEDULE_INTERLEAVED)
-		cannot(diags, schedule_names[s->schedule], "its schedules are 1f1b and interleaved");
+		cannot(
+		    diags, schedule_names[s->schedule], "its schedules are 1f1b and interleaved");
 	check_layers(plan->model, diags);
 	return diags->errors > errors ? -1 : 0;
 }

@@ -46,8 +46,8 @@ struct probe_plan {
 	struct named_list exposed_s, hidden_s; /* by part, of a step */
 	double capacity_bytes;
 	int n_stages;
-	struct named_list *memory;             /* by stage, bytes by part */
-	double *total_bytes;                   /* by stage */
+	struct named_list *memory; /* by stage, bytes by part */
+	double *total_bytes;	   /* by stage */
 };
 
 /* NULL after adding errors. */

@@ -18,8 +18,8 @@ enum { PROBE_ABI = 1, PROBE_ID_BYTES = 128, PROBE_TEXT_MAX = 512 };
 
 enum stream {
 	STREAM_COMPUTE,
-	STREAM_COMM,     /* tensor, context and expert groups, and gradients */
-	STREAM_FORWARD,  /* pipeline hand-off, one stream a direction and end, */
+	STREAM_COMM,	 /* tensor, context and expert groups, and gradients */
+	STREAM_FORWARD,	 /* pipeline hand-off, one stream a direction and end, */
 	STREAM_BACKWARD, /* so that no send waits behind a receive */
 	STREAM_FORWARD_IN,
 	STREAM_BACKWARD_IN,
@@ -34,11 +34,11 @@ enum op_state { OP_DONE, OP_BUSY, OP_FAILED };
 struct comm; /* the backend's */
 
 enum collective_kind {
-	COLLECTIVE_ALL_REDUCE,     /* count elements in place in `recv` */
+	COLLECTIVE_ALL_REDUCE,	   /* count elements in place in `recv` */
 	COLLECTIVE_REDUCE_SCATTER, /* send: count * size elements, recv: count */
-	COLLECTIVE_ALL_GATHER,     /* send: count elements, recv: count * size */
-	COLLECTIVE_ALL_TO_ALL,     /* counts and displacements by peer, elements */
-	COLLECTIVE_SEND,           /* count elements to `peer` */
+	COLLECTIVE_ALL_GATHER,	   /* send: count elements, recv: count * size */
+	COLLECTIVE_ALL_TO_ALL,	   /* counts and displacements by peer, elements */
+	COLLECTIVE_SEND,	   /* count elements to `peer` */
 	COLLECTIVE_RECV,
 	COLLECTIVES
 };
@@ -79,12 +79,12 @@ struct adam {
 
 struct device_facts {
 	char name[96];
-	char bus_id[32];  /* which device on this host; two ranks must not share one */
+	char bus_id[32]; /* which device on this host; two ranks must not share one */
 	char host[64];
 	uint64_t total_bytes, free_bytes;
-	int visible;      /* devices this process sees */
+	int visible;	  /* devices this process sees */
 	bool partitioned; /* MIG */
-	bool pretended;   /* `host` is NCCL_HOSTID: ranks that share a GPU on purpose */
+	bool pretended;	  /* `host` is NCCL_HOSTID: ranks that share a GPU on purpose */
 	char library[96]; /* versions, for the report */
 };
 
@@ -93,7 +93,7 @@ struct backend_ops {
 	int abi;
 	const char *name;
 	size_t act_bytes;
-	bool times_count; /* false: timings say nothing about the planned machine */
+	bool times_count;	  /* false: timings say nothing about the planned machine */
 	const char *devices_word; /* "GPU", "slot" */
 
 	/* -1 and error(): no driver, no MPI. Devices that one process per device could use. */
@@ -120,7 +120,8 @@ struct backend_ops {
 	/* Collective over `parent`; color < 0: this rank is in no group, *comm is NULL. */
 	enum op_state (*split)(
 	    struct backend *b, struct comm *parent, int color, int key, struct comm **comm);
-	enum op_state (*collective)(struct backend *b, enum stream stream, const struct collective *c);
+	enum op_state (*collective)(
+	    struct backend *b, enum stream stream, const struct collective *c);
 	/* DONE: all that was posted on the stream is on its way, so that events may be recorded. */
 	enum op_state (*progress)(struct backend *b, enum stream stream);
 	/* DONE: all that was posted on the stream is finished. */
@@ -130,7 +131,8 @@ struct backend_ops {
 
 	/* Computation, on STREAM_COMPUTE. Row counts of 0 are allowed. */
 	int (*gemm)(struct backend *b, const struct gemm *gemm);
-	int (*grouped)(struct backend *b, const struct gemm *gemms, int n, enum grouped_engine engine);
+	int (*grouped)(
+	    struct backend *b, const struct gemm *gemms, int n, enum grouped_engine engine);
 	int (*gather)(struct backend *b, void *out, const void *in, const int32_t *rows, int64_t n,
 	    int64_t width); /* out[i] = in[rows[i]]; zero where rows[i] < 0 */
 	int (*combine)(struct backend *b, void *out, const void *in, const int32_t *slots,
@@ -143,15 +145,16 @@ struct backend_ops {
 	    int64_t tokens, int top_k, int64_t width);
 	/* pairs (gate, up) of a row of 2*width: silu(gate) * up */
 	int (*swiglu)(struct backend *b, void *out, const void *in, int64_t rows, int64_t width);
-	int (*swiglu_back)(
-	    struct backend *b, void *din, const void *dout, const void *in, int64_t rows, int64_t width);
+	int (*swiglu_back)(struct backend *b, void *din, const void *dout, const void *in,
+	    int64_t rows, int64_t width);
 	int (*relu2)(struct backend *b, void *out, const void *in, int64_t n);
-	int (*relu2_back)(struct backend *b, void *din, const void *dout, const void *in, int64_t n);
+	int (*relu2_back)(
+	    struct backend *b, void *din, const void *dout, const void *in, int64_t n);
 	int (*norm)(struct backend *b, void *out, const void *in, const void *scale, int64_t rows,
 	    int64_t width);
 	/* din is overwritten, dscale (float) is added to */
-	int (*norm_back)(struct backend *b, void *din, float *dscale, const void *dout, const void *in,
-	    const void *scale, int64_t rows, int64_t width);
+	int (*norm_back)(struct backend *b, void *din, float *dscale, const void *dout,
+	    const void *in, const void *scale, int64_t rows, int64_t width);
 	int (*add)(struct backend *b, void *to, const void *from, int64_t n);
 	/* gates[t][j] = softmax over the chosen experts of the token's logits */
 	int (*gates)(struct backend *b, float *gates, const void *logits, const int32_t *chosen,

@@ -97,13 +97,15 @@ static int
 print_help(void)
 {
 	printf("usage: moeplan-probe PLAN [OPTIONS]\n\n"
-	       "Runs a short, real Mixture-of-Experts training step on the planned groups and compares\n"
+	       "Runs a short, real Mixture-of-Experts training step on the planned groups and "
+	       "compares\n"
 	       "it with the prediction. PLAN is what 'moeplan plan --format json' wrote.\n\n"
 	       "  torchrun --nproc-per-node 8 --no-python moeplan-probe plan.json\n"
 	       "  deepspeed --no_python moeplan-probe plan.json\n"
 	       "  srun moeplan-probe plan.json\n"
 	       "  mpirun -n 8 moeplan-probe plan.json --backend cpu\n"
-	       "  moeplan-probe plan.json          # alone: forks one rank for each GPU of one host\n\n");
+	       "  moeplan-probe plan.json          # alone: forks one rank for each GPU of one "
+	       "host\n\n");
 	print_fields(probe_fields);
 	print_fields(output_fields);
 	return PROBE_YES;
@@ -124,12 +126,13 @@ read_arguments(struct program *p, int argc, char **argv, struct arguments *argum
 		return 0;
 	if (arguments->count != 1)
 		return diag_error(p->diags, nowhere,
-		    arguments->count ? "one plan is wanted, %zu are given" : "no plan is given (%zu arguments)",
+		    arguments->count ? "one plan is wanted, %zu are given"
+				     : "no plan is given (%zu arguments)",
 		    arguments->count);
 	return skew_read(p->diags, p->options.load_skew, &p->skew);
 }
 
-/* --- which backend ------------------------------------------------------------------------------ */
+/* --- which backend ------------------------------------------------------------------------ */
 
 static int
 count_devices(void *context)
@@ -161,8 +164,10 @@ choose_backend(struct program *p, int *devices)
 		p->backend.ops->devices(&p->backend);
 		diag_error(p->diags, nowhere, "there is no GPU to use: %s",
 		    p->backend.ops->error(&p->backend));
-		diag_last_hint(p->diags, "'mpirun -n %lld moeplan-probe PLAN --backend cpu' rehearses the plan "
-		    "without GPUs", (long long)p->plan->strategy.world);
+		diag_last_hint(p->diags,
+		    "'mpirun -n %lld moeplan-probe PLAN --backend cpu' rehearses the plan "
+		    "without GPUs",
+		    (long long)p->plan->strategy.world);
 		return PROBE_ENVIRONMENT;
 	}
 	if (p->options.steps == 0)
@@ -170,14 +175,15 @@ choose_backend(struct program *p, int *devices)
 	return PROBE_YES;
 }
 
-/* --- one rank ----------------------------------------------------------------------------------- */
+/* --- one rank ----------------------------------------------------------------------------- */
 
 static int
 write_result(struct program *p, const struct str *out)
 {
 	if (p->options.output)
 		return output_write_file(p->diags, p->options.output, out->text, out->length);
-	return fwrite(out->text, 1, out->length, stdout) == out->length && fflush(stdout) == 0 ? 0 : -1;
+	return fwrite(out->text, 1, out->length, stdout) == out->length && fflush(stdout) == 0 ? 0
+											       : -1;
 }
 
 static int
@@ -216,9 +222,11 @@ check_world(struct program *p, const struct identity *identity)
 
 	if (identity->world == s->world)
 		return PROBE_YES;
-	diag_error(p->diags, nowhere, "%s started %d rank%s, the plan takes TP %lld x CP %lld x PP %lld x "
-	    "DP %lld = %lld", identity->launcher, identity->world, identity->world == 1 ? "" : "s",
-	    (long long)s->tp, (long long)s->cp, (long long)s->pp, (long long)s->dp, (long long)s->world);
+	diag_error(p->diags, nowhere,
+	    "%s started %d rank%s, the plan takes TP %lld x CP %lld x PP %lld x "
+	    "DP %lld = %lld",
+	    identity->launcher, identity->world, identity->world == 1 ? "" : "s", (long long)s->tp,
+	    (long long)s->cp, (long long)s->pp, (long long)s->dp, (long long)s->world);
 	return PROBE_NO;
 }
 
@@ -258,22 +266,26 @@ static int
 run_alone(struct program *p, int devices)
 {
 	int64_t world = p->plan->strategy.world;
-	struct identity one = {.world = 1, .local_world = 1, .local_rank = 0, .master = "127.0.0.1"};
+	struct identity one = {
+	    .world = 1, .local_world = 1, .local_rank = 0, .master = "127.0.0.1"};
 	struct loc nowhere = {NULL, 0, 0};
 	int status;
 
 	if (world == 1 && !p->backend.ops->times_count)
 		return run_rank(p, &one, -1);
 	if (!p->backend.ops->times_count) {
-		diag_error(p->diags, nowhere, "the cpu backend talks over MPI, and no MPI started this process");
-		diag_last_hint(p->diags, "start it with mpirun -n %lld moeplan-probe PLAN --backend cpu",
+		diag_error(p->diags, nowhere,
+		    "the cpu backend talks over MPI, and no MPI started this process");
+		diag_last_hint(p->diags,
+		    "start it with mpirun -n %lld moeplan-probe PLAN --backend cpu",
 		    (long long)world);
 		return stop(p, PROBE_ENVIRONMENT);
 	}
 	if (world > devices) {
 		diag_error(p->diags, nowhere, "the plan takes %lld GPUs, this host has %d",
 		    (long long)world, devices);
-		diag_last_hint(p->diags, "start it on every node with torchrun, deepspeed, srun or mpirun");
+		diag_last_hint(
+		    p->diags, "start it on every node with torchrun, deepspeed, srun or mpirun");
 		return stop(p, PROBE_NO);
 	}
 	status = launch_ranks((int)world, run_rank, p);

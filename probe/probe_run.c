@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "probe/probe_run.h"
 
-/* --- who is there ------------------------------------------------------------------------------- */
+/* --- who is there ------------------------------------------------------------------------- */
 
 static int
 check_pair_of_devices(struct session *s, const struct device_facts *all, int a, int b)
@@ -20,8 +20,9 @@ check_pair_of_devices(struct session *s, const struct device_facts *all, int a, 
 	if (!all[a].bus_id[0] || strcmp(all[a].bus_id, all[b].bus_id) != 0 ||
 	    strcmp(all[a].host, all[b].host) != 0)
 		return 0;
-	return control_fail(s->control, "ranks %d and %d share %s %s on %s: give each rank a GPU of its own",
-	    a, b, all[a].name, all[a].bus_id, all[a].host);
+	return control_fail(s->control,
+	    "ranks %d and %d share %s %s on %s: give each rank a GPU of its own", a, b, all[a].name,
+	    all[a].bus_id, all[a].host);
 }
 
 static int
@@ -35,7 +36,8 @@ check_node(struct session *s, const struct device_facts *all, const char *host)
 		ranks += strcmp(all[i].host, host) == 0;
 	if (ranks == wanted || (s->world % wanted != 0 && ranks < wanted))
 		return 0;
-	return control_fail(s->control, "%lld ranks run on %s, the plan has %lld GPUs a node (%lld nodes x "
+	return control_fail(s->control,
+	    "%lld ranks run on %s, the plan has %lld GPUs a node (%lld nodes x "
 	    "%lld): groups would cross nodes that the plan keeps apart",
 	    (long long)ranks, host, (long long)wanted,
 	    (long long)((s->world + wanted - 1) / wanted), (long long)wanted);
@@ -48,16 +50,21 @@ check_devices(struct session *s, const struct device_facts *all)
 
 	for (i = 0; i < s->world; i++) {
 		if (all[i].partitioned)
-			return control_fail(s->control, "rank %d's %s is partitioned (MIG): a plan is for whole "
-			    "GPUs", i, all[i].name);
-		if (s->backend.ops->times_count && !all[i].pretended && check_node(s, all, all[i].host) != 0)
+			return control_fail(s->control,
+			    "rank %d's %s is partitioned (MIG): a plan is for whole "
+			    "GPUs",
+			    i, all[i].name);
+		if (s->backend.ops->times_count && !all[i].pretended &&
+		    check_node(s, all, all[i].host) != 0)
 			return -1;
 		for (j = 0; j < i; j++)
 			if (check_pair_of_devices(s, all, j, i) != 0)
 				return -1;
 		if (strcmp(all[i].name, all[0].name) != 0)
-			return control_fail(s->control, "rank %d has %s, rank 0 has %s: a plan is for GPUs of one "
-			    "kind", i, all[i].name, all[0].name);
+			return control_fail(s->control,
+			    "rank %d has %s, rank 0 has %s: a plan is for GPUs of one "
+			    "kind",
+			    i, all[i].name, all[0].name);
 	}
 	return 0;
 }
@@ -86,7 +93,8 @@ check_memory(struct session *s, const struct device_facts *facts)
 		most = fmax(most, s->plan->total_bytes[stage]);
 	if (!s->backend.ops->times_count || (double)facts->free_bytes >= most)
 		return 0;
-	return control_fail(s->control, "%.1f GiB are free of %.1f GiB on %s %s, the plan needs %.1f GiB: is "
+	return control_fail(s->control,
+	    "%.1f GiB are free of %.1f GiB on %s %s, the plan needs %.1f GiB: is "
 	    "another process on it?",
 	    (double)facts->free_bytes / 0x1p30, (double)facts->total_bytes / 0x1p30, facts->name,
 	    facts->bus_id, most / 0x1p30);
@@ -117,7 +125,7 @@ meet_devices(struct probe_job *job, struct session *s, struct probe_result *resu
 	return control_barrier(s->control);
 }
 
-/* --- phases ------------------------------------------------------------------------------------- */
+/* --- phases ------------------------------------------------------------------------------- */
 
 static int
 between(struct probe_job *job, struct session *s, const char *phase)
@@ -143,7 +151,8 @@ choose_shape(const struct session *s, struct shape *shape)
 static int
 run_phases(struct probe_job *job, struct session *s, struct probe_result *result)
 {
-	struct shape *small = arena_alloc(s->arena, sizeof(*small)), *own = arena_alloc(s->arena, sizeof(*own));
+	struct shape *small = arena_alloc(s->arena, sizeof(*small)),
+		     *own = arena_alloc(s->arena, sizeof(*own));
 
 	if (meet_devices(job, s, result) != 0 || between(job, s, "devices") != 0 ||
 	    session_groups(s) != 0 || between(job, s, "groups") != 0)
@@ -200,15 +209,16 @@ static void
 judge(const struct probe_job *job, struct session *s, struct probe_result *result)
 {
 	result->holds = result->numerics.ok &&
-			(!s->backend.ops->times_count || plan_holds(s->plan, &result->measured,
-							     job->options->tolerance, NULL));
+			(!s->backend.ops->times_count ||
+			    plan_holds(s->plan, &result->measured, job->options->tolerance, NULL));
 }
 
 enum probe_status
 probe_run(struct probe_job *job, struct str *out)
 {
 	struct probe_result *result = arena_alloc(job->arena, sizeof(*result));
-	const struct group_table *table = groups_build(job->arena, job->diags, &job->plan->strategy);
+	const struct group_table *table =
+	    groups_build(job->arena, job->diags, &job->plan->strategy);
 	struct loc nowhere = {NULL, 0, 0};
 	char why[CONTROL_TEXT];
 	struct control *control;

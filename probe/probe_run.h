@@ -10,7 +10,13 @@
 
 #define PROBE_VERSION "0.1.0"
 
-enum probe_status { PROBE_YES = 0, PROBE_NO = 1, PROBE_USAGE = 2, PROBE_ENVIRONMENT = 3, PROBE_BUG = 70 };
+enum probe_status {
+	PROBE_YES = 0,
+	PROBE_NO = 1,
+	PROBE_USAGE = 2,
+	PROBE_ENVIRONMENT = 3,
+	PROBE_BUG = 70
+};
 
 /* One rank's run. */
 struct probe_job {
@@ -43,9 +49,9 @@ struct probe_result {
 enum probe_status probe_run(struct probe_job *job, struct str *out);
 
 /* report_json.c, report_text.c */
-void report_json(const struct probe_job *job, const struct session *s, const struct probe_result *result,
-    struct str *out);
-void report_text(const struct probe_job *job, const struct session *s, const struct probe_result *result,
-    struct str *out);
+void report_json(const struct probe_job *job, const struct session *s,
+    const struct probe_result *result, struct str *out);
+void report_text(const struct probe_job *job, const struct session *s,
+    const struct probe_result *result, struct str *out);
 
 #endif

@@ -17,7 +17,7 @@ struct reference {
 	int n;
 	struct reference_weight *weights;
 	double *outputs, *input_gradients; /* [token][h] */
-	int64_t slots, dropped;            /* over all layers and patterns that were used */
+	int64_t slots, dropped;		   /* over all layers and patterns that were used */
 };
 
 /* NULL when it would take more than `most_flops`. Deterministic and alone: no collectives. */

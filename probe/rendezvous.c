@@ -61,8 +61,9 @@ check_hello(struct control *c, const struct hello *own, struct hello *got, char 
 		theirs[same[i].size - 1] = '\0';
 		if (strcmp(mine, theirs) == 0)
 			continue;
-		snprintf(why, CONTROL_TEXT, "rank %d brings another %s: '%.80s', rank 0 has '%.80s'",
-		    got->rank, same[i].what, theirs, mine);
+		snprintf(why, CONTROL_TEXT,
+		    "rank %d brings another %s: '%.80s', rank 0 has '%.80s'", got->rank,
+		    same[i].what, theirs, mine);
 		return -1;
 	}
 	got->host[sizeof(got->host) - 1] = '\0';
@@ -73,8 +74,9 @@ check_hello(struct control *c, const struct hello *own, struct hello *got, char 
 		snprintf(why, CONTROL_TEXT, "'%.40s' says it is rank %d of %d, which is not free",
 		    got->host, got->rank, own->world);
 	else if (c->peers[got->rank].fd >= 0)
-		snprintf(why, CONTROL_TEXT, "two processes say they are rank %d; the second is on '%.40s'",
-		    got->rank, got->host);
+		snprintf(why, CONTROL_TEXT,
+		    "two processes say they are rank %d; the second is on '%.40s'", got->rank,
+		    got->host);
 	else
 		return 0;
 	return -1;
@@ -173,12 +175,13 @@ missing_text(const struct control *c, int present, double waited_s, char why[CON
 	size_t used;
 	int i, shown = 0;
 
-	used = (size_t)snprintf(why, CONTROL_TEXT, "waited %.0f s for %d ranks, %d came; missing: rank",
-	    waited_s, c->world, present);
+	used = (size_t)snprintf(why, CONTROL_TEXT,
+	    "waited %.0f s for %d ranks, %d came; missing: rank", waited_s, c->world, present);
 	for (i = 1; i < c->world && used < CONTROL_TEXT - 32; i++) {
 		if (c->peers[i].fd >= 0)
 			continue;
-		used += (size_t)snprintf(why + used, CONTROL_TEXT - used, shown++ ? ", %d" : " %d", i);
+		used +=
+		    (size_t)snprintf(why + used, CONTROL_TEXT - used, shown++ ? ", %d" : " %d", i);
 		if (shown == 16) {
 			snprintf(why + used, CONTROL_TEXT - used, ", …");
 			break;
@@ -251,8 +254,10 @@ host(struct control *c, const struct control_options *o, char why[CONTROL_TEXT])
 	if (listener < 0)
 		listener = wire_listen(&port);
 	if (listener < 0) {
-		snprintf(why, CONTROL_TEXT, "rank 0 cannot listen on port %d: %s; --master HOST:PORT names "
-		    "another", o->port, strerror(errno));
+		snprintf(why, CONTROL_TEXT,
+		    "rank 0 cannot listen on port %d: %s; --master HOST:PORT names "
+		    "another",
+		    o->port, strerror(errno));
 		return -1;
 	}
 	result = host_ranks(c, o, listener, why);
@@ -296,8 +301,9 @@ visit(struct control *c, const struct control_options *o, char why[CONTROL_TEXT]
 			nanosleep(&nap, NULL);
 	}
 	if (fd < 0) {
-		snprintf(why, CONTROL_TEXT, "rank 0 is missing: nobody answered at %s port %d for %.0f s",
-		    o->host, o->port, c->timeout_s);
+		snprintf(why, CONTROL_TEXT,
+		    "rank 0 is missing: nobody answered at %s port %d for %.0f s", o->host, o->port,
+		    c->timeout_s);
 		return -1;
 	}
 	c->peers[0].fd = fd;

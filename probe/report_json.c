@@ -7,19 +7,19 @@
 #include "probe/probe_run.h"
 
 static void
-json_environment(
-    struct jsonw *w, const struct probe_job *job, const struct session *s, const struct probe_result *r)
+json_environment(struct jsonw *w, const struct probe_job *job, const struct session *s,
+    const struct probe_result *r)
 {
-	static const char *const variables[] = {"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES",
-	    "NCCL_LAUNCH_ORDER_IMPLICIT", "NCCL_HOSTID", "NCCL_NET", "NCCL_SOCKET_IFNAME", "NCCL_ALGO",
-	    "NCCL_PROTO", "NCCL_MAX_CTAS", "NCCL_BUFFSIZE", "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE",
-	    "NCCL_IB_DISABLE", "OMP_NUM_THREADS", NULL};
+	static const char *const variables[] = {"CUDA_DEVICE_MAX_CONNECTIONS",
+	    "CUDA_VISIBLE_DEVICES", "NCCL_LAUNCH_ORDER_IMPLICIT", "NCCL_HOSTID", "NCCL_NET",
+	    "NCCL_SOCKET_IFNAME", "NCCL_ALGO", "NCCL_PROTO", "NCCL_MAX_CTAS", "NCCL_BUFFSIZE",
+	    "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE", "OMP_NUM_THREADS", NULL};
 	int i;
 
 	jsonw_open(w, "environment");
 	jsonw_string(w, "backend", s->backend.ops->name);
-	jsonw_bool(w, "comparable", r->measured.own_shapes && s->backend.ops->times_count &&
-					!getenv("NCCL_HOSTID"));
+	jsonw_bool(w, "comparable",
+	    r->measured.own_shapes && s->backend.ops->times_count && !getenv("NCCL_HOSTID"));
 	jsonw_string(w, "launcher", job->identity.launcher ? job->identity.launcher : "alone");
 	jsonw_int(w, "hosts", r->hosts);
 	jsonw_string(w, "device", r->device.name);
@@ -56,8 +56,8 @@ json_optional(struct jsonw *w, const char *key, bool there, double value)
 
 /* The plan's parts first, by the plan's names; then the probe's own, which have no prediction. */
 static void
-json_parts(
-    struct jsonw *w, const struct session *s, const struct probe_result *r, const struct verdict_rows *v)
+json_parts(struct jsonw *w, const struct session *s, const struct probe_result *r,
+    const struct verdict_rows *v)
 {
 	bool counts = s->backend.ops->times_count && r->measured.own_shapes;
 	int i, way;
@@ -118,7 +118,8 @@ json_memory(struct jsonw *w, const struct session *s, const struct probe_result 
 		jsonw_int(w, "stage", stage);
 		jsonw_open(w, "predicted");
 		for (i = 0; r->measured.own_shapes && i < s->plan->memory[stage].n; i++)
-			jsonw_double(w, s->plan->memory[stage].items[i].name, s->plan->memory[stage].items[i].value);
+			jsonw_double(w, s->plan->memory[stage].items[i].name,
+			    s->plan->memory[stage].items[i].value);
 		jsonw_close(w);
 		jsonw_open(w, "measured");
 		jsonw_double(w, "weights", m->weights);
@@ -224,7 +225,8 @@ json_compute(struct jsonw *w, const struct measured *m)
 static void
 json_overlap(struct jsonw *w, const struct measured *m)
 {
-	double least = m->overlap_compute_s < m->overlap_comm_s ? m->overlap_compute_s : m->overlap_comm_s;
+	double least =
+	    m->overlap_compute_s < m->overlap_comm_s ? m->overlap_compute_s : m->overlap_comm_s;
 
 	if (!(least > 0))
 		return;

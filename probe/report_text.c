@@ -11,10 +11,13 @@ line_head(const struct session *s, const struct probe_result *r, struct str *out
 {
 	const struct strategy *st = &s->plan->strategy;
 
-	str_addf(out, "plan     %s on %d ranks: TP %lld CP %lld PP %lld VPP %lld EP %lld ETP %lld, DP %lld EDP "
-	    "%lld\n", s->plan->model->name, s->world, (long long)st->tp, (long long)st->cp,
-	    (long long)st->pp, (long long)st->vpp, (long long)st->ep, (long long)st->etp,
-	    (long long)st->dp, (long long)st->edp);
+	str_addf(out,
+	    "plan     %s on %d ranks: TP %lld CP %lld PP %lld VPP %lld EP %lld ETP %lld, DP %lld "
+	    "EDP "
+	    "%lld\n",
+	    s->plan->model->name, s->world, (long long)st->tp, (long long)st->cp, (long long)st->pp,
+	    (long long)st->vpp, (long long)st->ep, (long long)st->etp, (long long)st->dp,
+	    (long long)st->edp);
 	str_addf(out, "machine  %d x %s on %d host%s, %s\n", s->world, r->device.name, r->hosts,
 	    r->hosts == 1 ? "" : "s", r->device.library);
 	str_addf(out, "groups   every member of every group answered as the plan says\n");
@@ -52,7 +55,8 @@ table_numerics(struct arena *arena, const struct numerics *n, struct str *out)
 static void
 line_tokens(struct arena *arena, const struct numerics *n, struct str *out)
 {
-	str_addf(out, "tokens   %s sent, %s received, %s dropped: %s; fullest rank %.2f x mean, %d without\n",
+	str_addf(out,
+	    "tokens   %s sent, %s received, %s dropped: %s; fullest rank %.2f x mean, %d without\n",
 	    units_grouped(arena, n->sent), units_grouped(arena, n->received),
 	    units_grouped(arena, n->dropped), n->conserved ? "conserved" : "NOT CONSERVED",
 	    n->max_over_mean, n->empty_ranks);
@@ -119,7 +123,8 @@ table_parts(struct arena *arena, const struct measured *m, struct str *out)
 }
 
 static void
-table_transfers(struct arena *arena, const struct session *s, const struct measured *m, struct str *out)
+table_transfers(
+    struct arena *arena, const struct session *s, const struct measured *m, struct str *out)
 {
 	struct table *table = table_new(arena, 7);
 	int i;
@@ -149,7 +154,8 @@ table_transfers(struct arena *arena, const struct session *s, const struct measu
 }
 
 static void
-table_memory(struct arena *arena, const struct session *s, const struct measured *m, struct str *out)
+table_memory(
+    struct arena *arena, const struct session *s, const struct measured *m, struct str *out)
 {
 	static const char *const names[] = {"weights", "gradients", "optimizer", "activations"};
 	struct table *table = table_new(arena, 4);
@@ -161,7 +167,8 @@ table_memory(struct arena *arena, const struct session *s, const struct measured
 	table_column(table, 3, "allocated", TABLE_RIGHT);
 	for (stage = 0; stage < m->n_stages; stage++) {
 		const struct memory_account *got = &m->memory[stage];
-		const double measured[] = {got->weights, got->gradients, got->optimizer, got->activations};
+		const double measured[] = {
+		    got->weights, got->gradients, got->optimizer, got->activations};
 
 		for (i = 0; i < 4; i++) {
 			table_row(table);
@@ -181,10 +188,12 @@ table_memory(struct arena *arena, const struct session *s, const struct measured
 static void
 line_overlap(const struct measured *m, struct str *out)
 {
-	double least = m->overlap_compute_s < m->overlap_comm_s ? m->overlap_compute_s : m->overlap_comm_s;
+	double least =
+	    m->overlap_compute_s < m->overlap_comm_s ? m->overlap_compute_s : m->overlap_comm_s;
 
 	if (least > 0)
-		str_addf(out, "overlap  %.0f %% of the shorter of all-to-all and expert products is hidden\n",
+		str_addf(out,
+		    "overlap  %.0f %% of the shorter of all-to-all and expert products is hidden\n",
 		    100 * (m->overlap_compute_s + m->overlap_comm_s - m->overlap_both_s) / least);
 }
 
@@ -213,7 +222,9 @@ line_verdict(const struct probe_job *job, const struct session *s, const struct 
 	if (!r->numerics.ok)
 		str_add(out, "the step is WRONG on this machine: see above\n");
 	else if (!s->backend.ops->times_count)
-		str_addf(out, "the plan was rehearsed%s: groups, counts, order and numerics are right; times on "
+		str_addf(out,
+		    "the plan was rehearsed%s: groups, counts, order and numerics are right; times "
+		    "on "
 		    "a CPU say nothing about a GPU\n",
 		    r->measured.own_shapes ? "" : " with small shapes");
 	else
@@ -236,6 +247,7 @@ report_text(const struct probe_job *job, const struct session *s, const struct p
 	report_times(job, s, r, &v, out);
 	str_addc(out, '\n');
 	table_memory(job->arena, s, &r->measured, out);
-	str_addf(out, "not run  embedding, output head and loss, MTP layers; their weights are allocated\n\n");
+	str_addf(out, "not run  embedding, output head and loss, MTP layers; their weights are "
+		      "allocated\n\n");
 	line_verdict(job, s, r, &v, out);
 }

@@ -51,7 +51,8 @@ routing_popularity(const struct skew *skew, int64_t layer, int64_t experts, doub
 	int64_t e;
 
 	for (e = 0; e < experts; e++) {
-		int64_t rank = (e * 5 + layer * 7) % experts; /* hot experts elsewhere in each layer */
+		int64_t rank =
+		    (e * 5 + layer * 7) % experts; /* hot experts elsewhere in each layer */
 		double weight = 1;
 
 		if (skew->kind == SKEW_BY_ZIPF) {
@@ -109,7 +110,8 @@ routing_choose(const struct skew *skew, const struct dims *d, const double *cumu
 
 		for (draw = 0; skew->kind != SKEW_ONE && draw < DRAWS; draw++) {
 			expert = pick(cumulative, d->experts,
-			    unit(DRAW_EXPERT, (uint64_t)layer, (uint64_t)token, (uint64_t)(j * DRAWS + draw)));
+			    unit(DRAW_EXPERT, (uint64_t)layer, (uint64_t)token,
+				(uint64_t)(j * DRAWS + draw)));
 			if (!is_chosen(chosen, j, expert))
 				break;
 		}
@@ -131,7 +133,7 @@ token_number(const struct session *s, const struct shape *shape, int64_t micro_b
 	return seq * st->seq_len + s->cp * seq_rows + at % seq_rows;
 }
 
-/* --- one rank's tables ------------------------------------------------------------------------ */
+/* --- one rank's tables -------------------------------------------------------------------- */
 
 struct draft {
 	const struct dims *d;
@@ -218,8 +220,8 @@ exchange_counts(struct session *s, const struct dims *d, const int32_t *counts, 
 	    session_collective(s, PART_DISPATCH, "ep counts", &to_all) == 0 &&
 	    session_collective(s, PART_DISPATCH, "expert_tp counts", &gather) == 0 &&
 	    session_sync_all(s, "counts") == 0)
-		result = ops->get(&s->backend, ELEMENT_INT32, all,
-		    etp > 1 ? whole : gather.send, d->experts * etp);
+		result = ops->get(&s->backend, ELEMENT_INT32, all, etp > 1 ? whole : gather.send,
+		    d->experts * etp);
 	session_release(s, send, mine);
 	session_release(s, got, mine);
 	session_release(s, whole, every);
@@ -366,7 +368,8 @@ make_one(struct session *s, const struct shape *shape, const struct skew *skew,
 	counts = t.counts + d.experts;
 	all = arena_array(s->arena, (size_t)(d.experts * etp), sizeof(*all));
 	if (shape->strategy.capacity > 0)
-		t.capacity = (int64_t)ceil(shape->strategy.capacity * (double)n / (double)d.experts);
+		t.capacity =
+		    (int64_t)ceil(shape->strategy.capacity * (double)n / (double)d.experts);
 	draw(s, shape, skew, &t, layer, pattern);
 	memcpy(counts, t.counts, (size_t)d.experts * sizeof(*counts));
 	assign_slots(&t, s->arena);
@@ -412,8 +415,8 @@ make_layer(struct session *s, const struct shape *shape, const struct skew *skew
 }
 
 int
-routing_make(struct session *s, const struct shape *shape, const struct skew *skew,
-    struct routings *all)
+routing_make(
+    struct session *s, const struct shape *shape, const struct skew *skew, struct routings *all)
 {
 	const struct layout *layout = &shape->layout;
 	int64_t layer;
@@ -422,9 +425,11 @@ routing_make(struct session *s, const struct shape *shape, const struct skew *sk
 	memset(all, 0, sizeof(*all));
 	control_phase(s->control, "routing");
 	all->layers = shape->model.layers;
-	all->patterns = shape->strategy.micro_batches < ROUTING_PATTERNS ? shape->strategy.micro_batches
-									  : ROUTING_PATTERNS;
-	all->items = arena_array(s->arena, (size_t)(all->layers * ROUTING_PATTERNS), sizeof(*all->items));
+	all->patterns = shape->strategy.micro_batches < ROUTING_PATTERNS
+			    ? shape->strategy.micro_batches
+			    : ROUTING_PATTERNS;
+	all->items =
+	    arena_array(s->arena, (size_t)(all->layers * ROUTING_PATTERNS), sizeof(*all->items));
 	for (v = 0; v < layout->vpp; v++) {
 		int chunk = v * layout->pp + s->pp;
 

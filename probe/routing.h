@@ -17,7 +17,8 @@ int skew_read(struct diags *diags, const char *text, struct skew *skew);
 void routing_choose(const struct skew *skew, const struct dims *dims, const double *cumulative,
     int64_t layer, int64_t token, int32_t *chosen);
 /* Cumulative popularity of the experts of a layer; cumulative[experts - 1] is 1. */
-void routing_popularity(const struct skew *skew, int64_t layer, int64_t experts, double *cumulative);
+void routing_popularity(
+    const struct skew *skew, int64_t layer, int64_t experts, double *cumulative);
 
 /*
  * Where the tokens of one micro-batch of one layer go. Slots are the send order (by expert);
@@ -25,12 +26,12 @@ void routing_popularity(const struct skew *skew, int64_t layer, int64_t experts,
  * and expert); expert order is the union sorted by expert.
  */
 struct routing {
-	int64_t slots;          /* sent: tokens * top_k without those over capacity */
-	int64_t received;       /* by this rank */
-	int64_t united;         /* by its expert-tensor group */
+	int64_t slots;	  /* sent: tokens * top_k without those over capacity */
+	int64_t received; /* by this rank */
+	int64_t united;	  /* by its expert-tensor group */
 	int64_t *send_counts, *send_offsets, *recv_counts, *recv_offsets; /* rows by ep peer */
 	int64_t *member_counts; /* rows by expert-tensor member */
-	int64_t *expert_rows;   /* rows of each local expert, of the union */
+	int64_t *expert_rows;	/* rows of each local expert, of the union */
 	int32_t *chosen, *send_rows, *slot_of, *to_expert, *from_expert; /* on the device */
 	int64_t dropped;
 };

@@ -38,7 +38,8 @@ session_fail(struct session *s, const char *what)
 {
 	const char *why = s->backend.ops->error(&s->backend);
 
-	return control_fail(s->control, "%s failed: %s", what, why && why[0] ? why : "no reason given");
+	return control_fail(
+	    s->control, "%s failed: %s", what, why && why[0] ? why : "no reason given");
 }
 
 void *
@@ -47,8 +48,9 @@ session_alloc(struct session *s, size_t bytes)
 	void *memory = s->backend.ops->alloc(&s->backend, bytes);
 
 	if (!memory) {
-		control_fail(s->control, "no memory for %zu bytes after %llu: the plan does not fit here",
-		    bytes, (unsigned long long)s->allocated_bytes);
+		control_fail(s->control,
+		    "no memory for %zu bytes after %llu: the plan does not fit here", bytes,
+		    (unsigned long long)s->allocated_bytes);
 		return NULL;
 	}
 	s->allocated_bytes += bytes;
@@ -90,7 +92,8 @@ ask_sync(struct session *s, enum stream stream)
 }
 
 static int
-until_done(struct session *s, enum op_state state, ask_fn *ask, enum stream stream, const char *what)
+until_done(
+    struct session *s, enum op_state state, ask_fn *ask, enum stream stream, const char *what)
 {
 	int times = 0;
 
@@ -124,7 +127,7 @@ post(struct session *s, enum stream stream, const struct collective *c, const ch
 	return until_done(s, state, ask_progress, stream, what);
 }
 
-/* --- timing ----------------------------------------------------------------------------------- */
+/* --- timing ------------------------------------------------------------------------------- */
 
 void
 part_begin(struct session *s, enum part part, enum stream stream)
@@ -180,7 +183,7 @@ timing_collect(struct session *s)
 	}
 }
 
-/* --- operations ------------------------------------------------------------------------------- */
+/* --- operations --------------------------------------------------------------------------- */
 
 int
 session_collective(struct session *s, enum part part, const char *group, const struct collective *c)

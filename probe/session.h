@@ -33,23 +33,16 @@ struct part_row {
 };
 extern const struct part_row part_rows[PARTS];
 
-/* Groups that the step uses. The pipeline's are pairs of neighbours, one a boundary and direction. */
-enum group {
-	GROUP_TP,
-	GROUP_CP,
-	GROUP_DP_CP,
-	GROUP_EP,
-	GROUP_EXPERT_TP,
-	GROUP_EXPERT_DP,
-	GROUPS
-};
+/* Groups that the step uses. The pipeline's are pairs of neighbours, one a boundary and direction.
+ */
+enum group { GROUP_TP, GROUP_CP, GROUP_DP_CP, GROUP_EP, GROUP_EXPERT_TP, GROUP_EXPERT_DP, GROUPS };
 extern const char *const group_names[GROUPS + 1];
 enum { PHASES = 3 };
 
 struct group_comm {
 	struct comm *comm; /* NULL: this rank is alone in it */
 	int size, index;   /* own place */
-	int id;            /* which of the kind's groups */
+	int id;		   /* which of the kind's groups */
 	const int32_t *ranks;
 };
 
@@ -69,7 +62,8 @@ struct session {
 	int tp, cp, dp, pp, ep, etp, edp; /* coordinates */
 	struct comm *world_comm;
 	struct group_comm groups[GROUPS];
-	struct comm *forward_out, *forward_in, *backward_out, *backward_in; /* pipeline neighbours */
+	struct comm *forward_out, *forward_in, *backward_out,
+	    *backward_in; /* pipeline neighbours */
 	int forward_out_peer, forward_in_peer, backward_out_peer, backward_in_peer;
 
 	/* timing of the current step */
@@ -78,7 +72,7 @@ struct session {
 	struct interval {
 		int part, from, to;
 		bool backward;
-	} *intervals;
+	} * intervals;
 	int n_intervals;
 	int open_part; /* on the computation's stream, -1 none: a collective inside interrupts it */
 	struct part_time parts[PARTS][2];

@@ -64,8 +64,8 @@ make_split(struct session *s, int color, int key, const char *name, struct comm 
 
 	control_enter(s->control, "split", name);
 	*comm = NULL;
-	result = wait_comm(
-	    s, s->backend.ops->split(&s->backend, s->world_comm, color, key, comm), name);
+	result =
+	    wait_comm(s, s->backend.ops->split(&s->backend, s->world_comm, color, key, comm), name);
 	control_leave(s->control);
 	return result;
 }
@@ -75,8 +75,10 @@ check_member(struct session *s, const char *name, const int32_t got[2], int want
 {
 	if (got[0] == wanted_rank && got[1] == id)
 		return 0;
-	return control_fail(s->control, "group %s %d is not the plan's: where rank %d belongs, rank %d of "
-	    "group %d answers", name, id, wanted_rank, got[0], got[1]);
+	return control_fail(s->control,
+	    "group %s %d is not the plan's: where rank %d belongs, rank %d of "
+	    "group %d answers",
+	    name, id, wanted_rank, got[0], got[1]);
 }
 
 /* First use: an all-gather of (rank, group number). */
@@ -97,7 +99,8 @@ check_group(struct session *s, const char *name, struct group_comm *group)
 
 	if (send && recv && s->backend.ops->put(&s->backend, ELEMENT_INT32, send, mine, 2) == 0 &&
 	    session_collective(s, PART_HANDOFF, name, &c) == 0 && session_sync_all(s, name) == 0)
-		result = s->backend.ops->get(&s->backend, ELEMENT_INT32, all, recv, 2 * group->size);
+		result =
+		    s->backend.ops->get(&s->backend, ELEMENT_INT32, all, recv, 2 * group->size);
 	for (i = 0; i < group->size && result == 0; i++)
 		result = check_member(s, name, &all[2 * i], group->ranks[i], group->id);
 	session_release(s, send, sizeof(mine));
@@ -113,7 +116,8 @@ make_group(struct session *s, enum group which)
 	const struct group_kind *kind = kind_find(s->table, name);
 
 	if (locate(kind, s->rank, group) != 0)
-		return control_fail(s->control, "the plan's groups have no '%s' with rank %d", name, s->rank);
+		return control_fail(
+		    s->control, "the plan's groups have no '%s' with rank %d", name, s->rank);
 	if (group->size == 1)
 		return 0;
 	if (make_split(s, group->id, group->index, name, &group->comm) != 0)
@@ -121,11 +125,13 @@ make_group(struct session *s, enum group which)
 	return check_group(s, name, group);
 }
 
-/* --- the pipeline ----------------------------------------------------------------------------- */
+/* --- the pipeline ------------------------------------------------------------------------- */
 
-/* Who is at the other end, and that both mean the same boundary: one message each way it will go. */
+/* Who is at the other end, and that both mean the same boundary: one message each way it will go.
+ */
 static int
-check_pair(struct session *s, struct comm *comm, bool sender, int other, int boundary, bool backward)
+check_pair(
+    struct session *s, struct comm *comm, bool sender, int other, int boundary, bool backward)
 {
 	int32_t text[2] = {s->rank, boundary};
 	void *memory = session_alloc(s, sizeof(text));
@@ -149,8 +155,8 @@ check_pair(struct session *s, struct comm *comm, bool sender, int other, int bou
 }
 
 struct boundary {
-	int number;  /* between stage `number` and the next */
-	bool first;  /* this rank is before it */
+	int number; /* between stage `number` and the next */
+	bool first; /* this rank is before it */
 	int other;
 };
 
@@ -202,7 +208,8 @@ make_pairs(struct session *s, const struct group_comm *pp, int phase, bool backw
 	int color = there ? pp->id * pp->size + b.number : -1;
 	struct comm *comm;
 
-	if (make_split(s, color, sends ? 0 : 1, backward ? "pp backward" : "pp forward", &comm) != 0)
+	if (make_split(s, color, sends ? 0 : 1, backward ? "pp backward" : "pp forward", &comm) !=
+	    0)
 		return -1;
 	if (!there)
 		return 0;
@@ -217,7 +224,8 @@ make_pipeline(struct session *s)
 	int phase;
 
 	if (locate(kind_find(s->table, "pp"), s->rank, &pp) != 0)
-		return control_fail(s->control, "the plan's groups have no 'pp' with rank %d", s->rank);
+		return control_fail(
+		    s->control, "the plan's groups have no 'pp' with rank %d", s->rank);
 	s->pp = pp.index;
 	if (pp.size == 1)
 		return 0;
@@ -261,7 +269,8 @@ session_groups(struct session *s)
 	s->etp = s->groups[GROUP_EXPERT_TP].index;
 	s->edp = s->groups[GROUP_EXPERT_DP].index;
 	if (locate(kind_find(s->table, "dp"), s->rank, &dp) != 0)
-		return control_fail(s->control, "the plan's groups have no 'dp' with rank %d", s->rank);
+		return control_fail(
+		    s->control, "the plan's groups have no 'dp' with rank %d", s->rank);
 	s->dp = dp.index;
 	return make_pipeline(s);
 }

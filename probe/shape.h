@@ -28,16 +28,17 @@ double shape_flops(const struct shape *shape);
 /* Widths of one layer on one rank. */
 struct dims {
 	int64_t h, tokens, rows; /* T: this rank's tokens; M: its tensor-parallel group's */
-	int64_t seqs, seq_rows;  /* M = seqs * seq_rows: the part of a sequence on this context rank */
-	int64_t stride;          /* every so-manieth key is seen: the cost of the mask */
+	int64_t seqs,
+	    seq_rows;	/* M = seqs * seq_rows: the part of a sequence on this context rank */
+	int64_t stride; /* every so-manieth key is seen: the cost of the mask */
 	int64_t heads, kv_heads, qk, v, q_width, k_width, v_width, o_width; /* local */
-	int64_t key_dim;         /* width of the scores' product: qk, without rotary part for MLA */
+	int64_t key_dim; /* width of the scores' product: qk, without rotary part for MLA */
 	int64_t q_rank, kv_rank, latent; /* MLA: q_rank + kv_rank + rope_dim is `latent` */
 	bool mla;
 	int64_t dense, shared, expert; /* local widths */
 	bool ungated;
 	int64_t experts, local_experts, top_k;
-	double scale;            /* of the scores: 1 / (sqrt(qk) * keys seen) */
+	double scale; /* of the scores: 1 / (sqrt(qk) * keys seen) */
 };
 void dims_of(const struct shape *shape, const struct layer_kind *kind, struct dims *dims);
 /* Width of what goes into the second product's activation: 2 w gated, w ungated. */

@@ -56,7 +56,8 @@ find_widest(struct stage *stage)
 
 	memset(w, 0, sizeof(*w));
 	for (v = 0; v < layout->vpp; v++) {
-		int chunk = v * layout->pp + stage->s->pp, n = layout->first[chunk + 1] - layout->first[chunk];
+		int chunk = v * layout->pp + stage->s->pp,
+		    n = layout->first[chunk + 1] - layout->first[chunk];
 
 		if (n > stage->places)
 			stage->places = n;
@@ -123,7 +124,8 @@ alloc_slots(struct stage *stage)
 			*kept = stage->kept[0];
 		else if (alloc_kept(stage, kept) != 0)
 			return -1;
-		kept->x = stage->inputs[i / stage->places * (stage->places + 1) + i % stage->places];
+		kept->x =
+		    stage->inputs[i / stage->places * (stage->places + 1) + i % stage->places];
 	}
 	return 0;
 }
@@ -155,7 +157,8 @@ alloc_scratch(struct stage *stage)
 	const struct routings *r = &stage->routings;
 	struct scratch *t = &stage->scratch;
 	bool tp = stage->shape->strategy.tp > 1;
-	int64_t etp = stage->shape->strategy.etp, wide = w->dense > w->shared ? w->dense : w->shared;
+	int64_t etp = stage->shape->strategy.etp,
+		wide = w->dense > w->shared ? w->dense : w->shared;
 
 	t->full = own_act(stage, tp ? w->rows * w->h : 0);
 	t->full2 = own_act(stage, tp ? w->rows * w->h : 0);
@@ -193,7 +196,8 @@ alloc_rest(struct stage *stage)
 		straight[i] = (int32_t)i;
 	stage->gemms = arena_array(
 	    stage->s->arena, (size_t)stage->widest.local_experts + 1, sizeof(*stage->gemms));
-	stage->counts = arena_array(stage->s->arena, 4 * (size_t)(ep > etp ? ep : etp), sizeof(int64_t));
+	stage->counts =
+	    arena_array(stage->s->arena, 4 * (size_t)(ep > etp ? ep : etp), sizeof(int64_t));
 	stage->straight = own(stage, (size_t)n * sizeof(*straight));
 	if (!stage->straight)
 		return -1;
@@ -216,13 +220,15 @@ poison(struct stage *stage)
 
 	for (owned = stage->owned; owned; owned = owned->next)
 		if (owned->memory != stage->straight &&
-		    stage->s->backend.ops->fill(&stage->s->backend, owned->memory, 0xff, owned->bytes) != 0)
+		    stage->s->backend.ops->fill(
+			&stage->s->backend, owned->memory, 0xff, owned->bytes) != 0)
 			return session_fail(stage->s, "poisoning");
 	return 0;
 }
 
 int
-stage_open(struct stage *stage, struct session *s, const struct shape *shape, const struct skew *skew)
+stage_open(
+    struct stage *stage, struct session *s, const struct shape *shape, const struct skew *skew)
 {
 	const struct strategy *st = &shape->strategy;
 	int64_t passes = schedule_warmup((int)st->pp, (int)st->vpp, st->micro_batches, s->pp) + 1;
@@ -232,8 +238,10 @@ stage_open(struct stage *stage, struct session *s, const struct shape *shape, co
 	stage->shape = shape;
 	stage->skew = skew;
 	stage->recompute = st->recompute.kind == RECOMPUTE_FULL;
-	stage->slots = (int)(passes < st->micro_batches * st->vpp ? passes : st->micro_batches * st->vpp);
-	stage->n_gradients = (int)(st->micro_batches * st->vpp + 1 < 8 ? st->micro_batches * st->vpp + 1 : 8);
+	stage->slots =
+	    (int)(passes < st->micro_batches * st->vpp ? passes : st->micro_batches * st->vpp);
+	stage->n_gradients =
+	    (int)(st->micro_batches * st->vpp + 1 < 8 ? st->micro_batches * st->vpp + 1 : 8);
 	find_widest(stage);
 	if (weights_make(s, shape, &stage->weights) != 0 ||
 	    routing_make(s, shape, skew, &stage->routings) != 0)
@@ -257,7 +265,7 @@ stage_close(struct stage *stage)
 	weights_free(stage->s, &stage->weights);
 }
 
-/* --- a layer ----------------------------------------------------------------------------------- */
+/* --- a layer ------------------------------------------------------------------------------ */
 
 static int
 norm(struct stage *stage, int64_t layer, int which, const struct dims *d, const void *in, void *out)
@@ -268,8 +276,9 @@ norm(struct stage *stage, int64_t layer, int which, const struct dims *d, const 
 
 	part_begin(stage->s, PART_NORM, STREAM_COMPUTE);
 	result = kernel_done(stage,
-	    b->ops->norm(b, out, in, act_at(stage, weight_data(stage->s, &stage->weights, w), which * d->h),
-		d->tokens, d->h),
+	    b->ops->norm(b, out, in,
+		act_at(stage, weight_data(stage->s, &stage->weights, w), which * d->h), d->tokens,
+		d->h),
 	    "norm");
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
@@ -285,8 +294,9 @@ norm_back(struct stage *stage, int64_t layer, int which, const struct dims *d, c
 	int result;
 
 	part_begin(stage->s, PART_NORM, STREAM_COMPUTE);
-	result = b->ops->norm_back(b, din, weight_gradient(&stage->weights, w) + which * d->h, dout, in,
-	    act_at(stage, weight_data(stage->s, &stage->weights, w), which * d->h), d->tokens, d->h);
+	result = b->ops->norm_back(b, din, weight_gradient(&stage->weights, w) + which * d->h, dout,
+	    in, act_at(stage, weight_data(stage->s, &stage->weights, w), which * d->h), d->tokens,
+	    d->h);
 	if (result == 0)
 		result = b->ops->add(b, din, residual, d->tokens * d->h);
 	part_end(stage->s, STREAM_COMPUTE);
@@ -294,8 +304,7 @@ norm_back(struct stage *stage, int64_t layer, int which, const struct dims *d, c
 }
 
 int
-layer_forward(
-    struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, void *out)
+layer_forward(struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, void *out)
 {
 	struct backend *b = &stage->s->backend;
 	struct dims d;
@@ -303,7 +312,8 @@ layer_forward(
 	dims_of(stage->shape, shape_kind(stage->shape, layer), &d);
 	if (norm(stage, layer, 0, &d, kept->x, kept->n1) != 0 ||
 	    attention_forward(stage, layer, &d, kept) != 0 ||
-	    kernel_done(stage, b->ops->add(b, kept->x1, kept->x, d.tokens * d.h), "residual") != 0 ||
+	    kernel_done(stage, b->ops->add(b, kept->x1, kept->x, d.tokens * d.h), "residual") !=
+		0 ||
 	    norm(stage, layer, 1, &d, kept->x1, kept->n2) != 0 ||
 	    ffn_forward(stage, layer, micro_batch, &d, kept, out) != 0)
 		return -1;

@@ -5,26 +5,28 @@
 #include "probe/routing.h"
 #include "probe/weights.h"
 
-/* What a layer keeps from its forward to its backward. T tokens, M rows, h hidden, U united rows. */
+/* What a layer keeps from its forward to its backward. T tokens, M rows, h hidden, U united rows.
+ */
 struct kept {
-	void *x, *n1, *x1, *n2;     /* T x h; x is the layer's input */
+	void *x, *n1, *x1, *n2;	      /* T x h; x is the layer's input */
 	void *latent, *q, *k, *v, *o; /* M x width */
 	void *fc1_dense, *fc1_shared; /* M x 2w */
 	void *permuted, *fc1_expert;  /* U x h, U x 2f */
-	void *returned;               /* slots x h: the experts' outputs, back at their token's rank */
-	float *gates;                 /* T x top_k */
+	void *returned; /* slots x h: the experts' outputs, back at their token's rank */
+	float *gates;	/* T x top_k */
 };
 
 /* Room that all layers share. */
 struct scratch {
-	void *full, *full2, *part;    /* M x h */
-	void *latent, *k_all, *v_all, *dk_all, *dv_all, *dq, *dk, *dv, *attention, *scores, *dscores;
-	void *wide, *dwide, *narrow, *dnarrow; /* M x 2w, M x w */
+	void *full, *full2, *part; /* M x h */
+	void *latent, *k_all, *v_all, *dk_all, *dv_all, *dq, *dk, *dv, *attention, *scores,
+	    *dscores;
+	void *wide, *dwide, *narrow, *dnarrow;		    /* M x 2w, M x w */
 	void *sent, *received, *members, *united, *united2; /* rows x h */
 	void *expert_wide, *expert_narrow, *expert_dnarrow; /* U x 2f, U x f */
-	void *logits, *dlogits;       /* T x E */
+	void *logits, *dlogits;				    /* T x E */
 	float *dgates;
-	void *t1, *t2, *t3;           /* T x h */
+	void *t1, *t2, *t3; /* T x h */
 };
 
 /* Everything that one rank runs the step with. */
@@ -35,26 +37,26 @@ struct stage {
 	struct weights weights;
 	struct routings routings;
 	struct scratch scratch;
-	struct kept *kept;     /* [slot][place in chunk] */
-	void **inputs;         /* [slot]: input of the first layer, then outputs: [slot][place + 1] */
-	int slots, places;     /* passes alive at most, layers of the largest chunk */
-	void **gradients;      /* ring of gradients on their way */
+	struct kept *kept; /* [slot][place in chunk] */
+	void **inputs;	   /* [slot]: input of the first layer, then outputs: [slot][place + 1] */
+	int slots, places; /* passes alive at most, layers of the largest chunk */
+	void **gradients;  /* ring of gradients on their way */
 	int n_gradients;
 	void *prepared_input, *prepared_gradient; /* T x h, for steps that are only timed */
 	bool prepared;
-	struct dims widest;    /* largest of each width over the stage's layers */
-	struct gemm *gemms;    /* one a local expert */
-	int64_t *counts;       /* 4 a peer, for exchanges */
-	int32_t *straight;     /* 0, 1, 2 … on the device: a permutation that copies */
+	struct dims widest; /* largest of each width over the stage's layers */
+	struct gemm *gemms; /* one a local expert */
+	int64_t *counts;    /* 4 a peer, for exchanges */
+	int32_t *straight;  /* 0, 1, 2 … on the device: a permutation that copies */
 	enum grouped_engine engine;
 	uint64_t activation_bytes;
-	bool recompute;        /* only inputs are kept; a layer runs again before its backward */
-	struct owned *owned;   /* all of the above that has to be released */
+	bool recompute;	     /* only inputs are kept; a layer runs again before its backward */
+	struct owned *owned; /* all of the above that has to be released */
 };
 
 /* Allocates for the shape; collective (routing, groups must be there). -1 once failed. */
-int stage_open(struct stage *stage, struct session *s, const struct shape *shape,
-    const struct skew *skew);
+int stage_open(
+    struct stage *stage, struct session *s, const struct shape *shape, const struct skew *skew);
 void stage_close(struct stage *stage);
 
 /* One layer of one micro-batch. `out` and `dx` are T x h. */

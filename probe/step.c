@@ -28,8 +28,8 @@ say_where(const struct run *run, struct schedule_op op, int chunk)
 {
 	char text[48];
 
-	snprintf(text, sizeof(text), "%s of micro-batch %d, chunk %d", op.backward ? "backward" : "forward",
-	    op.micro_batch, chunk);
+	snprintf(text, sizeof(text), "%s of micro-batch %d, chunk %d",
+	    op.backward ? "backward" : "forward", op.micro_batch, chunk);
 	control_phase(run->stage->s->control, text);
 }
 
@@ -60,12 +60,12 @@ put_values(struct run *run, value_fn *value, int64_t micro_batch, void *to)
 	int64_t h = stage->shape->model.hidden, i;
 
 	for (i = 0; i < run->elements; i++)
-		run->host[i] = (float)value(
-		    token_number(s, stage->shape, micro_batch, i / h), i % h, bf16);
+		run->host[i] =
+		    (float)value(token_number(s, stage->shape, micro_batch, i / h), i % h, bf16);
 	if (session_sync(s, STREAM_COMPUTE, "inputs") != 0)
 		return -1;
-	return kernel_done(
-	    stage, s->backend.ops->put(&s->backend, ELEMENT_ACT, to, run->host, run->elements), "inputs");
+	return kernel_done(stage,
+	    s->backend.ops->put(&s->backend, ELEMENT_ACT, to, run->host, run->elements), "inputs");
 }
 
 static int
@@ -88,7 +88,8 @@ grab(struct run *run, const void *from, float *to, int64_t micro_batch)
 	if (session_sync(stage->s, STREAM_COMPUTE, "results") != 0)
 		return -1;
 	return kernel_done(stage,
-	    b->ops->get(b, ELEMENT_ACT, to + micro_batch * run->elements, from, run->elements), "results");
+	    b->ops->get(b, ELEMENT_ACT, to + micro_batch * run->elements, from, run->elements),
+	    "results");
 }
 
 static int
@@ -208,7 +209,8 @@ passes(struct run *run)
 		int chunk = op.virtual_stage * (int)s->pp + stage->s->pp;
 
 		say_where(run, op, chunk);
-		if ((op.backward ? backward_pass(run, op, chunk) : forward_pass(run, op, chunk)) != 0)
+		if ((op.backward ? backward_pass(run, op, chunk) : forward_pass(run, op, chunk)) !=
+		    0)
 			return -1;
 	}
 	return 0;

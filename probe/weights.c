@@ -111,11 +111,13 @@ list_rows(const struct session *s, const struct shape *shape, struct weights *we
 		int chunk = v * layout->pp + s->pp;
 
 		if (chunk == 0)
-			add_rows(s, shape, weights, -1, rows, tensors_of_embedding(&shape->model, rows));
+			add_rows(
+			    s, shape, weights, -1, rows, tensors_of_embedding(&shape->model, rows));
 		for (layer = layout->first[chunk]; layer < layout->first[chunk + 1]; layer++)
 			add_rows(s, shape, weights, layer, rows,
 			    tensors_of_layer(&shape->model, shape_kind(shape, layer), rows));
-		for (mtp = 0; chunk == last - layout->mtp_back && mtp < shape->model.mtp_layers; mtp++)
+		for (mtp = 0; chunk == last - layout->mtp_back && mtp < shape->model.mtp_layers;
+		     mtp++)
 			add_rows(s, shape, weights, -1, rows, tensors_of_mtp(&shape->model, rows));
 		if (chunk == last)
 			add_rows(s, shape, weights, -1, rows, tensors_of_head(&shape->model, rows));
@@ -156,7 +158,8 @@ weights_make(struct session *s, const struct shape *shape, struct weights *weigh
 	int kind;
 
 	memset(weights, 0, sizeof(*weights));
-	weights->items = arena_array(s->arena, (size_t)layers * TENSORS_MAX, sizeof(*weights->items));
+	weights->items =
+	    arena_array(s->arena, (size_t)layers * TENSORS_MAX, sizeof(*weights->items));
 	list_rows(s, shape, weights);
 	for (kind = 0; kind < BUCKETS; kind++)
 		if (alloc_bucket(s, shape, weights, kind) != 0)
@@ -195,13 +198,13 @@ put_run(struct session *s, struct bucket *b, int64_t offset, const float *values
 	int64_t from = offset > first ? offset : first;
 	int64_t to = offset + n < first + b->shard ? offset + n : first + b->shard;
 
-	if (ops->put(&s->backend, ELEMENT_ACT, (char *)b->weights + (size_t)offset * ops->act_bytes, values,
-		n) != 0)
+	if (ops->put(&s->backend, ELEMENT_ACT, (char *)b->weights + (size_t)offset * ops->act_bytes,
+		values, n) != 0)
 		return -1;
 	if (from >= to)
 		return 0;
-	return ops->put(&s->backend, ELEMENT_FLOAT, b->master + (from - first), values + (from - offset),
-	    to - from);
+	return ops->put(&s->backend, ELEMENT_FLOAT, b->master + (from - first),
+	    values + (from - offset), to - from);
 }
 
 static void
@@ -297,7 +300,8 @@ weight_find(const struct weights *weights, int64_t layer, const char *name)
 	int i;
 
 	for (i = 0; i < weights->n; i++)
-		if (weights->items[i].layer == layer && strcmp(weights->items[i].tensor.name, name) == 0)
+		if (weights->items[i].layer == layer &&
+		    strcmp(weights->items[i].tensor.name, name) == 0)
 			return &weights->items[i];
 	return NULL;
 }
@@ -306,7 +310,7 @@ void *
 weight_data(const struct session *s, const struct weights *weights, const struct weight *w)
 {
 	return w ? (char *)weights->buckets[w->bucket].weights +
-	               (size_t)w->offset * s->backend.ops->act_bytes
+		       (size_t)w->offset * s->backend.ops->act_bytes
 		 : NULL;
 }
 
@@ -316,7 +320,7 @@ weight_gradient(const struct weights *weights, const struct weight *w)
 	return w ? weights->buckets[w->bucket].gradient + w->offset : NULL;
 }
 
-/* --- once a step ------------------------------------------------------------------------------ */
+/* --- once a step -------------------------------------------------------------------------- */
 
 static int
 all_reduce(struct session *s, enum group group, float *values, int64_t n)
@@ -378,8 +382,8 @@ update_bucket(struct session *s, struct bucket *b, const struct adam *adam)
 	if (b->shard < b->padded)
 		own += (size_t)(b->shard * group->index) * s->backend.ops->act_bytes;
 	part_begin(s, PART_OPTIMIZER, STREAM_COMPUTE);
-	result = s->backend.ops->adam(
-	    &s->backend, own, b->master, b->m, b->v, gradient, b->shard, adam);
+	result =
+	    s->backend.ops->adam(&s->backend, own, b->master, b->m, b->v, gradient, b->shard, adam);
 	part_end(s, STREAM_COMPUTE);
 	if (result != 0)
 		return session_fail(s, "the optimizer");

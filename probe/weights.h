@@ -9,8 +9,8 @@
 /* Over which ranks a gradient is summed: where copies of the weight are. */
 enum bucket_kind {
 	BUCKET_REPLICATED, /* tp, then dp_cp: each rank of a tensor group sees other tokens */
-	BUCKET_DENSE,      /* dp_cp */
-	BUCKET_EXPERT,     /* expert_dp */
+	BUCKET_DENSE,	   /* dp_cp */
+	BUCKET_EXPERT,	   /* expert_dp */
 	BUCKETS
 };
 extern const char *const bucket_names[BUCKETS + 1];
@@ -18,19 +18,20 @@ extern const char *const bucket_names[BUCKETS + 1];
 struct weight {
 	struct tensor tensor; /* the whole one */
 	uint64_t name;
-	int64_t layer;        /* -1: embedding, head */
-	int64_t count, rows, cols;               /* here */
+	int64_t layer;		   /* -1: embedding, head */
+	int64_t count, rows, cols; /* here */
 	int64_t first_matrix, first_row, first_col;
 	enum bucket_kind bucket;
-	int64_t offset;       /* elements into the bucket */
+	int64_t offset; /* elements into the bucket */
 };
 
 /* All weights of one kind of reduction, in one piece each. */
 struct bucket {
-	int64_t elements, padded, shard; /* padded: a multiple of the group; shard: the optimizer's part */
+	int64_t elements, padded,
+	    shard; /* padded: a multiple of the group; shard: the optimizer's part */
 	enum group group;
-	void *weights;   /* act, padded */
-	float *gradient; /* padded */
+	void *weights;				/* act, padded */
+	float *gradient;			/* padded */
 	float *master, *m, *v, *shard_gradient; /* shard */
 };
 

@@ -55,7 +55,8 @@ close_with(int fd, int error)
 int
 wire_listen(int *port)
 {
-	struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)*port)};
+	struct sockaddr_in6 address = {
+	    .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)*port)};
 	struct sockaddr_in plain = {.sin_family = AF_INET, .sin_port = htons((uint16_t)*port)};
 	struct sockaddr_storage bound;
 	socklen_t size = sizeof(bound);

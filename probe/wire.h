@@ -10,13 +10,13 @@
 enum message_kind {
 	MESSAGE_HELLO = 1, /* who I am */
 	MESSAGE_WELCOME,   /* everybody is there */
-	MESSAGE_REFUSE,    /* why not */
-	MESSAGE_STATE,     /* where I am; also a sign of life */
-	MESSAGE_DATA,      /* my part of a gathering */
-	MESSAGE_SHARE,     /* rank 0's answer to all */
-	MESSAGE_FAIL,      /* I cannot go on, and why */
-	MESSAGE_ABORT,     /* nobody goes on, and why */
-	MESSAGE_BYE,       /* done: the connection's end is no accident */
+	MESSAGE_REFUSE,	   /* why not */
+	MESSAGE_STATE,	   /* where I am; also a sign of life */
+	MESSAGE_DATA,	   /* my part of a gathering */
+	MESSAGE_SHARE,	   /* rank 0's answer to all */
+	MESSAGE_FAIL,	   /* I cannot go on, and why */
+	MESSAGE_ABORT,	   /* nobody goes on, and why */
+	MESSAGE_BYE,	   /* done: the connection's end is no accident */
 };
 enum { WIRE_MAX_BYTES = 4 << 20 };
 

@@ -40,7 +40,8 @@ add_row(struct comparison *c, const char *name, bool bytes, double predicted, do
 
 	if (c->n == COMPARE_ROWS)
 		return;
-	*row = (struct compare_row){name, bytes, predicted, measured, counts && predicted > 0 && measured >= 0};
+	*row = (struct compare_row){
+	    name, bytes, predicted, measured, counts && predicted > 0 && measured >= 0};
 	c->n++;
 	if (row->counts && measured > predicted * (1 + c->tolerance))
 		c->holds = false;
@@ -70,7 +71,8 @@ read_plan(struct request *request, const char *path)
 	if (number_of(doc_get(best, "time"), "step_s") > 0)
 		return best;
 	diag_error(request->diags, loc, "'%s' is neither a plan nor an estimate", path);
-	diag_last_hint(request->diags, "'moeplan plan' and 'moeplan estimate' write them with --format json");
+	diag_last_hint(
+	    request->diags, "'moeplan plan' and 'moeplan estimate' write them with --format json");
 	return NULL;
 }
 
@@ -99,32 +101,39 @@ compare_stages(struct request *request, const struct doc *report, struct compari
 
 			if (predicted > 0)
 				add_row(c,
-				    arena_printf(request->arena, "%s, stage %.0f", names[i], number_of(stage, "stage")),
-				    true, predicted, number_of(doc_get(stage, "measured"), names[i]), false);
+				    arena_printf(request->arena, "%s, stage %.0f", names[i],
+					number_of(stage, "stage")),
+				    true, predicted,
+				    number_of(doc_get(stage, "measured"), names[i]), false);
 		}
 }
 
 static enum status
 compare_report(struct request *request, const struct doc *report, struct comparison *c)
 {
-	const struct doc *schema = doc_get(report, "schema"), *part, *parts = doc_get(report, "plan_parts");
+	const struct doc *schema = doc_get(report, "schema"), *part,
+			 *parts = doc_get(report, "plan_parts");
 	const struct doc *comparable = doc_get(doc_get(report, "environment"), "comparable");
 
-	if (!schema || schema->kind != DOC_STRING || strcmp(schema->text, "moeplan/probe/v1") != 0) {
+	if (!schema || schema->kind != DOC_STRING ||
+	    strcmp(schema->text, "moeplan/probe/v1") != 0) {
 		diag_error(request->diags, report->loc, "its schema is not 'moeplan/probe/v1'");
 		return STATUS_USAGE;
 	}
 	if (!comparable || comparable->kind != DOC_BOOL || !comparable->boolean) {
-		diag_error(request->diags, report->loc, "the report is a rehearsal: its times are not comparable");
+		diag_error(request->diags, report->loc,
+		    "the report is a rehearsal: its times are not comparable");
 		diag_last_hint(request->diags, "run the probe on the planned GPUs, one rank each");
 		return STATUS_NO;
 	}
 	c->measured_by = "moeplan-probe";
 	for (part = parts ? parts->first : NULL; part; part = part->next) {
 		const struct doc *name = doc_get(part, "name"), *judged = doc_get(part, "judged");
-		double predicted = number_of(part, "predicted_s"), measured = number_of(part, "measured_s");
+		double predicted = number_of(part, "predicted_s"),
+		       measured = number_of(part, "measured_s");
 
-		if (name && name->kind == DOC_STRING && predicted >= 0 && (predicted > 0 || measured > 0))
+		if (name && name->kind == DOC_STRING && predicted >= 0 &&
+		    (predicted > 0 || measured > 0))
 			add_row(c, name->text, false, predicted, measured,
 			    judged && judged->kind == DOC_BOOL && judged->boolean);
 	}
@@ -140,14 +149,17 @@ compare_log(struct request *request, const struct doc *plan, const char *path, c
 	struct step_facts facts;
 
 	if (!log_read(text, length, &facts)) {
-		diag_error(request->diags, loc, "'%s' has no step time and no memory that is known", path);
-		diag_last_hint(request->diags, "a probe's report, or a Megatron-LM or DeepSpeed log with the time "
+		diag_error(
+		    request->diags, loc, "'%s' has no step time and no memory that is known", path);
+		diag_last_hint(request->diags,
+		    "a probe's report, or a Megatron-LM or DeepSpeed log with the time "
 		    "of each iteration, is read");
 		return STATUS_USAGE;
 	}
 	c->measured_by = facts.format ? facts.format : "training log";
 	if (facts.step_s > 0)
-		add_row(c, "step", false, number_of(doc_get(plan, "time"), "step_s"), facts.step_s, true);
+		add_row(c, "step", false, number_of(doc_get(plan, "time"), "step_s"), facts.step_s,
+		    true);
 	if (facts.peak_bytes > 0)
 		add_row(c, "memory allocated", true, allocated_of(plan), facts.peak_bytes, true);
 	return STATUS_YES;
@@ -177,7 +189,8 @@ cmd_compare(struct request *request)
 	enum status status;
 
 	if (request->arguments.count != 2) {
-		diag_error(request->diags, nowhere, "a plan and what was measured are wanted, %zu file%s given",
+		diag_error(request->diags, nowhere,
+		    "a plan and what was measured are wanted, %zu file%s given",
 		    request->arguments.count, request->arguments.count == 1 ? " is" : "s are");
 		return STATUS_USAGE;
 	}

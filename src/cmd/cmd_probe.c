@@ -47,6 +47,7 @@ cmd_probe(struct request *request)
 		execv(path, argv);
 	execvp(program, argv);
 	diag_error(request->diags, nowhere, "'%s' cannot be started: %s", program, strerror(errno));
-	diag_last_hint(request->diags, "'make probe' builds it; it belongs beside moeplan or on the PATH");
+	diag_last_hint(
+	    request->diags, "'make probe' builds it; it belongs beside moeplan or on the PATH");
 	return STATUS_ENVIRONMENT;
 }

@@ -8,16 +8,16 @@
 enum { COMPARE_ROWS = 32 };
 struct compare_row {
 	const char *name;
-	bool bytes;        /* else seconds */
+	bool bytes;		    /* else seconds */
 	double predicted, measured; /* measured < 0: not measured */
-	bool counts;       /* for the verdict */
+	bool counts;		    /* for the verdict */
 };
 struct comparison {
 	const char *measured_by; /* "moeplan-probe", "Megatron-LM", "DeepSpeed" */
-	double tolerance;        /* a fraction */
+	double tolerance;	 /* a fraction */
 	int n;
 	struct compare_row rows[COMPARE_ROWS];
-	bool holds;              /* nothing that counts is more than the tolerance over */
+	bool holds; /* nothing that counts is more than the tolerance over */
 };
 
 void json_comparison(struct request *request, const struct comparison *comparison);

@@ -34,6 +34,6 @@ text_comparison(struct request *request, const struct comparison *c)
 			    row->counts ? "" : " (not judged)");
 	}
 	table_print(table, &request->out, 0);
-	str_addf(&request->out, "the prediction %s (tolerance %.0f %%)\n", c->holds ? "holds" : "does not hold",
-	    100 * c->tolerance);
+	str_addf(&request->out, "the prediction %s (tolerance %.0f %%)\n",
+	    c->holds ? "holds" : "does not hold", 100 * c->tolerance);
 }

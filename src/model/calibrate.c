@@ -33,7 +33,8 @@ add_sample(struct diags *diags, struct loc loc, struct measurements *m, int leve
 	return 0;
 }
 
-/* --- a probe's report ----------------------------------------------------------------------------- */
+/* --- a probe's report
+ * ----------------------------------------------------------------------------- */
 
 static double
 number_of(const struct doc *map, const char *key)
@@ -50,20 +51,22 @@ check_report(struct diags *diags, const struct cluster *cluster, const struct do
 	const struct doc *gpu = doc_get(doc, "gpu");
 
 	if (!comparable || comparable->kind != DOC_BOOL || !comparable->boolean) {
-		diag_error(diags, doc->loc, "the report's times are not comparable with this cluster");
-		diag_last_hint(diags, "a rehearsal on CPUs, small shapes or several ranks on one GPU say nothing "
+		diag_error(
+		    diags, doc->loc, "the report's times are not comparable with this cluster");
+		diag_last_hint(diags,
+		    "a rehearsal on CPUs, small shapes or several ranks on one GPU say nothing "
 		    "of its rates: run the probe on the cluster itself");
 		return -1;
 	}
 	if (gpu && gpu->kind == DOC_STRING && strcmp(gpu->text, cluster->gpu.name) != 0)
-		return diag_error(diags, gpu->loc, "the report is of '%s', the cluster has '%s'", gpu->text,
-		    cluster->gpu.name);
+		return diag_error(diags, gpu->loc, "the report is of '%s', the cluster has '%s'",
+		    gpu->text, cluster->gpu.name);
 	return 0;
 }
 
 static int
-add_report(
-    struct diags *diags, const struct cluster *cluster, const struct doc *doc, struct measurements *m)
+add_report(struct diags *diags, const struct cluster *cluster, const struct doc *doc,
+    struct measurements *m)
 {
 	const struct doc *list = doc_get(doc, "transfers"), *row;
 	double value;
@@ -75,7 +78,8 @@ add_report(
 		int level = (int)number_of(row, "level_index");
 
 		if (!op || op->kind != DOC_STRING || level < 0 || level >= cluster->n_levels)
-			return diag_error(diags, row->loc, "a transfer of the report is not one of this cluster's");
+			return diag_error(diags, row->loc,
+			    "a transfer of the report is not one of this cluster's");
 		if (add_sample(diags, row->loc, m, level, op->text, number_of(row, "ranks"),
 			number_of(row, "bytes"), number_of(row, "seconds")) != 0)
 			return -1;
@@ -90,7 +94,8 @@ add_report(
 	return 0;
 }
 
-/* --- nccl-tests ----------------------------------------------------------------------------------- */
+/* --- nccl-tests
+ * ----------------------------------------------------------------------------------- */
 
 /* Numbers of a line "size count type redop root time algbw busbw …"; how many fields it has. */
 enum { FIELDS = 8 };
@@ -126,7 +131,8 @@ nccl_rank(const char *line, size_t length, struct nccl_tests *t)
 	size_t i, n;
 	int j;
 
-	for (i = 0; i + sizeof(before) < length && strncmp(line + i, before, sizeof(before) - 1) != 0; i++)
+	for (i = 0;
+	     i + sizeof(before) < length && strncmp(line + i, before, sizeof(before) - 1) != 0; i++)
 		;
 	i += sizeof(before) - 1;
 	while (i < length && line[i] == ' ')
@@ -177,7 +183,8 @@ nccl_row(struct diags *diags, const struct cluster *cluster, struct loc loc, con
 	const char *fields[FIELDS];
 	double size, us, busbw;
 	int level = t->n_hosts > 1 ? cluster->n_levels - 1 : 0;
-	double messages = t->op && strcmp(t->op, "all_reduce") == 0 ? 2 * (t->ranks - 1) : t->ranks - 1;
+	double messages =
+	    t->op && strcmp(t->op, "all_reduce") == 0 ? 2 * (t->ranks - 1) : t->ranks - 1;
 
 	if (split_line(line, length, fields) < FIELDS || fields[0][0] < '0' || fields[0][0] > '9')
 		return 0;
@@ -193,8 +200,8 @@ nccl_row(struct diags *diags, const struct cluster *cluster, struct loc loc, con
 }
 
 static int
-add_nccl_tests(struct diags *diags, const struct cluster *cluster, const char *name, const char *text,
-    size_t length, struct measurements *m)
+add_nccl_tests(struct diags *diags, const struct cluster *cluster, const char *name,
+    const char *text, size_t length, struct measurements *m)
 {
 	struct nccl_tests t = {0};
 	struct loc loc = {name, 0, 0};
@@ -214,9 +221,11 @@ add_nccl_tests(struct diags *diags, const struct cluster *cluster, const char *n
 	}
 	loc.line = 0;
 	if (t.ranks < 2 || m->n_samples == before) {
-		diag_error(diags, loc, "neither a probe's report nor the output of nccl-tests (%d ranks, %d rows)",
+		diag_error(diags, loc,
+		    "neither a probe's report nor the output of nccl-tests (%d ranks, %d rows)",
 		    (int)t.ranks, m->n_samples - before);
-		diag_last_hint(diags, "a training log has no rates: 'moeplan compare PLAN LOG' reads it");
+		diag_last_hint(
+		    diags, "a training log has no rates: 'moeplan compare PLAN LOG' reads it");
 		return -1;
 	}
 	m->reports++;
@@ -241,7 +250,8 @@ calibrate_add(struct arena *arena, struct diags *diags, const struct cluster *cl
 	return add_report(diags, cluster, doc, m);
 }
 
-/* --- the fit --------------------------------------------------------------------------------------- */
+/* --- the fit
+ * --------------------------------------------------------------------------------------- */
 
 struct fit
 calibrate_fit(const struct measurements *m, int level)
@@ -284,7 +294,8 @@ calibrate_fit(const struct measurements *m, int level)
 	return fit;
 }
 
-/* --- the file --------------------------------------------------------------------------------------- */
+/* --- the file
+ * --------------------------------------------------------------------------------------- */
 
 /* What no catalogue row would bring. */
 static void
@@ -297,7 +308,8 @@ write_own_facts(const struct gpu *g, bool memory, struct str *out)
 		str_addf(out, "  hbm_GBps: %.6g\n", g->hbm_Bps.value / 1e9);
 	for (type = 0; type < FLOP_TYPES; type++)
 		if (g->flops[type].value > 0)
-			str_addf(out, "  %s_tflops: %.6g\n", names[type], g->flops[type].value / 1e12);
+			str_addf(
+			    out, "  %s_tflops: %.6g\n", names[type], g->flops[type].value / 1e12);
 	if (g->sm_count > 0)
 		str_addf(out, "  sm_count: %lld\n", (long long)g->sm_count);
 }
@@ -306,7 +318,8 @@ static void
 write_gpu(const struct cluster *c, const struct measurements *m, struct str *out)
 {
 	const struct gpu *g = &c->gpu;
-	double peak = g->flops[FLOP_BF16].value > 0 ? g->flops[FLOP_BF16].value : g->flops[FLOP_FP16].value;
+	double peak =
+	    g->flops[FLOP_BF16].value > 0 ? g->flops[FLOP_BF16].value : g->flops[FLOP_FP16].value;
 	double ceiling = peak > 0 ? m->matmul_flops / peak : 0;
 	/* a cache that answers faster than the memory, or a wrong peak: no rate of this part */
 	bool memory = m->memory_Bps > 0 && m->memory_Bps <= 1.05 * g->hbm_Bps.value;
@@ -316,11 +329,13 @@ write_gpu(const struct cluster *c, const struct measurements *m, struct str *out
 	if (!gpu_find(g->name))
 		write_own_facts(g, memory, out);
 	if (memory)
-		str_addf(out, "  hbm_GBps: %.6g    # measured: two reads and a write; was %.6g (%s)\n",
+		str_addf(out,
+		    "  hbm_GBps: %.6g    # measured: two reads and a write; was %.6g (%s)\n",
 		    m->memory_Bps / 1e9, g->hbm_Bps.value / 1e9, origin_names[g->hbm_Bps.origin]);
 	if (matmul)
-		str_addf(out, "  matmul_ceiling: %.4f    # measured: best product %.1f TFLOP/s; was %.4f\n", ceiling,
-		    m->matmul_flops / 1e12, g->matmul_ceiling.value);
+		str_addf(out,
+		    "  matmul_ceiling: %.4f    # measured: best product %.1f TFLOP/s; was %.4f\n",
+		    ceiling, m->matmul_flops / 1e12, g->matmul_ceiling.value);
 	if (memory)
 		str_add(out, "  origin: measured\n");
 }
@@ -329,9 +344,11 @@ static void
 write_note(const struct level *level, const struct fit *fit, struct str *out)
 {
 	if (fit->samples)
-		str_addf(out, "    # measured: %d transfers, fit within %.0f %%; was %.6g GB/s (%s), %.3g us\n",
-		    fit->samples, 100 * fit->spread, level->Bps.value / 1e9, origin_names[level->Bps.origin],
-		    level->latency_s.value * 1e6);
+		str_addf(out,
+		    "    # measured: %d transfers, fit within %.0f %%; was %.6g GB/s (%s), %.3g "
+		    "us\n",
+		    fit->samples, 100 * fit->spread, level->Bps.value / 1e9,
+		    origin_names[level->Bps.origin], level->latency_s.value * 1e6);
 	else
 		str_addf(out, "    # not measured: %s\n", origin_names[level->Bps.origin]);
 }
@@ -347,15 +364,19 @@ write_link(const struct cluster *c, int at, const struct fit *fit, struct str *o
 	bool measured = fit->samples || level->Bps.origin == ORIGIN_MEASURED;
 
 	if (network && !first)
-		str_addf(out, "  scale_out: {nics_per_node: %lld, Gbps: %.6g, latency_us: %.4g, oversubscription: %g",
+		str_addf(out,
+		    "  scale_out: {nics_per_node: %lld, Gbps: %.6g, latency_us: %.4g, "
+		    "oversubscription: %g",
 		    (long long)c->nics_per_node,
-		    Bps * 8e-9 * (double)c->gpus_per_node / (double)(c->nics_per_node ? c->nics_per_node : 1),
+		    Bps * 8e-9 * (double)c->gpus_per_node /
+			(double)(c->nics_per_node ? c->nics_per_node : 1),
 		    fmax(latency * 1e6, 1e-3), fit->samples ? 1 : level->oversubscription);
 	else if (first)
 		str_addf(out, "  scale_up: {domain_gpus: %lld, GBps: %.6g, latency_us: %.4g",
 		    (long long)c->domain_gpus, Bps / 1e9, fmax(latency * 1e6, 1e-3));
 	else
-		str_addf(out, "  in_node: {GBps: %.6g, latency_us: %.4g", Bps / 1e9, fmax(latency * 1e6, 1e-3));
+		str_addf(out, "  in_node: {GBps: %.6g, latency_us: %.4g", Bps / 1e9,
+		    fmax(latency * 1e6, 1e-3));
 	str_addf(out, "%s}", measured ? ", origin: measured" : "");
 	write_note(level, fit, out);
 }
@@ -371,11 +392,15 @@ calibrate_cluster(
 	for (level = 0; level < c->n_levels; level++)
 		any = any || calibrate_fit(m, level).samples > 0;
 	if (!any)
-		return diag_error(diags, nowhere, "nothing was measured that a cluster file has a number for: a "
-		    "link takes transfers of two sizes or more, the largest over 4 times the smallest");
-	str_addf(out, "# calibrated by moeplan from %d file%s\nschema: moeplan/cluster/v1\nname: %s\nnodes: "
-	    "%lld\ngpus_per_node: %lld\n", m->reports, m->reports == 1 ? "" : "s", c->name,
-	    (long long)c->nodes, (long long)c->gpus_per_node);
+		return diag_error(diags, nowhere,
+		    "nothing was measured that a cluster file has a number for: a "
+		    "link takes transfers of two sizes or more, the largest over 4 times the "
+		    "smallest");
+	str_addf(out,
+	    "# calibrated by moeplan from %d file%s\nschema: moeplan/cluster/v1\nname: %s\nnodes: "
+	    "%lld\ngpus_per_node: %lld\n",
+	    m->reports, m->reports == 1 ? "" : "s", c->name, (long long)c->nodes,
+	    (long long)c->gpus_per_node);
 	write_gpu(c, m, out);
 	str_add(out, "links:\n");
 	for (level = 0; level < c->n_levels; level++) {

@@ -15,7 +15,7 @@ struct doc;
 /* One timed collective: bytes that leave a rank, and messages one after another. */
 enum { CALIBRATE_SAMPLES = 4096, CALIBRATE_SIZES = 64 };
 struct sample {
-	int level;         /* of the cluster */
+	int level;	   /* of the cluster */
 	double wire_bytes; /* out of one rank */
 	double messages;
 	double seconds;
@@ -23,10 +23,10 @@ struct sample {
 
 /* What training logs and reports say of a whole step; zero: not said. */
 struct step_facts {
-	double step_s;             /* median */
-	double peak_bytes;         /* most of any line */
-	int64_t lines;             /* that carried a step's time */
-	const char *format;        /* "Megatron-LM", "DeepSpeed" */
+	double step_s;	    /* median */
+	double peak_bytes;  /* most of any line */
+	int64_t lines;	    /* that carried a step's time */
+	const char *format; /* "Megatron-LM", "DeepSpeed" */
 };
 
 struct measurements {

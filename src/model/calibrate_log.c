@@ -47,7 +47,7 @@ number_after(const char *line, size_t length, const char *before)
 		for (start = i + n; start < length && line[start] == ' '; start++)
 			;
 		for (j = 0; j + 1 < sizeof(digits) && start + j < length && line[start + j] &&
-		     strchr("0123456789.eE+-", line[start + j]);
+			    strchr("0123456789.eE+-", line[start + j]);
 		     j++)
 			digits[j] = line[start + j];
 		digits[j] = '\0';
@@ -62,7 +62,8 @@ read_line(const char *line, size_t length, struct step_facts *facts, double *ste
 	size_t i;
 
 	for (i = 0; i < sizeof(step_keys) / sizeof(step_keys[0]); i++) {
-		double value = number_after(line, length, step_keys[i].before) * step_keys[i].seconds;
+		double value =
+		    number_after(line, length, step_keys[i].before) * step_keys[i].seconds;
 
 		if (!(value > 0) || value > 1e6 || facts->lines == MOST_STEPS)
 			continue;
@@ -70,7 +71,8 @@ read_line(const char *line, size_t length, struct step_facts *facts, double *ste
 		steps[facts->lines++] = value;
 	}
 	for (i = 0; i < sizeof(memory_keys) / sizeof(memory_keys[0]); i++) {
-		double value = number_after(line, length, memory_keys[i].before) * memory_keys[i].bytes;
+		double value =
+		    number_after(line, length, memory_keys[i].before) * memory_keys[i].bytes;
 
 		if (value > facts->peak_bytes && value < 1e15)
 			facts->peak_bytes = value;

@@ -70,33 +70,37 @@ detect_slurm(struct seen *seen, detect_lookup_fn *lookup, void *context)
 		const char *text = lookup(context, names[i]);
 		int64_t nodes;
 
-		if (text && units_parse_integer(text, &nodes) && nodes > 0 && nodes <= CLUSTER_MAX_NODES)
+		if (text && units_parse_integer(text, &nodes) && nodes > 0 &&
+		    nodes <= CLUSTER_MAX_NODES)
 			seen->nodes = nodes;
 	}
 }
 
-/* --- a document of what was seen ------------------------------------------------------------------ */
+/* --- a document of what was seen
+ * ------------------------------------------------------------------ */
 
 void
 seen_write(const struct seen *seen, struct str *out)
 {
 	int i;
 
-	str_addf(out, "schema: moeplan/seen/v1\nhost: '%s'\ndriver: '%s'\nnodes: %lld\ngpus:%s\n", seen->host,
-	    seen->driver, (long long)seen->nodes, seen->n_gpus ? "" : " []");
+	str_addf(out, "schema: moeplan/seen/v1\nhost: '%s'\ndriver: '%s'\nnodes: %lld\ngpus:%s\n",
+	    seen->host, seen->driver, (long long)seen->nodes, seen->n_gpus ? "" : " []");
 	for (i = 0; i < seen->n_gpus; i++) {
 		const struct seen_gpu *g = &seen->gpus[i];
 
-		str_addf(out, "  - {name: '%s', bus: '%s', memory_bytes: %llu, nvlinks: %d, compute: %lld, "
-		    "mig: %s, numa: %lld}\n", g->name, g->bus, (unsigned long long)g->memory_bytes, g->nvlinks,
+		str_addf(out,
+		    "  - {name: '%s', bus: '%s', memory_bytes: %llu, nvlinks: %d, compute: %lld, "
+		    "mig: %s, numa: %lld}\n",
+		    g->name, g->bus, (unsigned long long)g->memory_bytes, g->nvlinks,
 		    (long long)g->compute, g->mig ? "true" : "false", (long long)g->numa);
 	}
 	str_addf(out, "nics:%s\n", seen->n_nics ? "" : " []");
 	for (i = 0; i < seen->n_nics; i++) {
 		const struct seen_nic *n = &seen->nics[i];
 
-		str_addf(out, "  - {name: '%s', Gbps: %g, active: %s, numa: %lld}\n", n->name, n->Gbps,
-		    n->active ? "true" : "false", (long long)n->numa);
+		str_addf(out, "  - {name: '%s', Gbps: %g, active: %s, numa: %lld}\n", n->name,
+		    n->Gbps, n->active ? "true" : "false", (long long)n->numa);
 	}
 }
 
@@ -107,17 +111,29 @@ struct item {
 	bool mig, active;
 };
 
-#define TEXT(member) {.name = #member, .kind = FIELD_TEXT, .offset = offsetof(struct item, member)}
+#define TEXT(member)                                                                               \
+	{                                                                                          \
+		.name = #member, .kind = FIELD_TEXT, .offset = offsetof(struct item, member)       \
+	}
 #define COUNT(member, least, most)                                                                 \
-	{.name = #member, .kind = FIELD_INT, .offset = offsetof(struct item, member), .min = least,    \
-	    .max = most}
-#define FLAG(member) {.name = #member, .kind = FIELD_FLAG, .offset = offsetof(struct item, member)}
+	{                                                                                          \
+		.name = #member, .kind = FIELD_INT, .offset = offsetof(struct item, member),       \
+		.min = least, .max = most                                                          \
+	}
+#define FLAG(member)                                                                               \
+	{                                                                                          \
+		.name = #member, .kind = FIELD_FLAG, .offset = offsetof(struct item, member)       \
+	}
 
-static const struct field gpu_fields[] = {
-    TEXT(name), TEXT(bus), COUNT(memory_bytes, 0, 1e15), COUNT(nvlinks, 0, 64), COUNT(compute, 0, 1000),
-    FLAG(mig), COUNT(numa, -1, 4096), {.name = NULL}};
+static const struct field gpu_fields[] = {TEXT(name), TEXT(bus), COUNT(memory_bytes, 0, 1e15),
+    COUNT(nvlinks, 0, 64), COUNT(compute, 0, 1000), FLAG(mig), COUNT(numa, -1, 4096),
+    {.name = NULL}};
 static const struct field nic_fields[] = {TEXT(name),
-    {.name = "Gbps", .kind = FIELD_NUMBER, .offset = offsetof(struct item, Gbps), .min = 0, .max = 1e6},
+    {.name = "Gbps",
+	.kind = FIELD_NUMBER,
+	.offset = offsetof(struct item, Gbps),
+	.min = 0,
+	.max = 1e6},
     FLAG(active), COUNT(numa, -1, 4096), {.name = NULL}};
 
 struct head {
@@ -128,7 +144,11 @@ static const struct field head_fields[] = {
     {.name = "schema", .kind = FIELD_TEXT, .offset = offsetof(struct head, schema)},
     {.name = "host", .kind = FIELD_TEXT, .offset = offsetof(struct head, host)},
     {.name = "driver", .kind = FIELD_TEXT, .offset = offsetof(struct head, driver)},
-    {.name = "nodes", .kind = FIELD_INT, .offset = offsetof(struct head, nodes), .min = 0, .max = 1e6},
+    {.name = "nodes",
+	.kind = FIELD_INT,
+	.offset = offsetof(struct head, nodes),
+	.min = 0,
+	.max = 1e6},
     {.name = NULL}};
 
 static void
@@ -171,7 +191,8 @@ keep_nic(struct seen *seen, const struct item *item)
 
 static int
 read_items(const struct doc *doc, const char *key, const struct field *fields, int most,
-    struct seen *seen, void (*keep)(struct seen *, const struct item *), struct field_context *context)
+    struct seen *seen, void (*keep)(struct seen *, const struct item *),
+    struct field_context *context)
 {
 	const struct doc *list = doc_get(doc, key), *entry;
 	int n = 0;
@@ -182,9 +203,11 @@ read_items(const struct doc *doc, const char *key, const struct field *fields, i
 		struct item item = {.numa = -1};
 
 		if (entry->kind != DOC_MAP)
-			return diag_error(context->diags, entry->loc, "an item of '%s' is a mapping", key);
+			return diag_error(
+			    context->diags, entry->loc, "an item of '%s' is a mapping", key);
 		if (n++ == most)
-			return diag_error(context->diags, entry->loc, "'%s' has more than %d items", key, most);
+			return diag_error(
+			    context->diags, entry->loc, "'%s' has more than %d items", key, most);
 		if (fields_read(fields, &item, entry, NULL, context) != 0)
 			return -1;
 		keep(seen, &item);
@@ -201,7 +224,9 @@ seen_read(struct arena *arena, struct diags *diags, const struct doc *doc, struc
 
 	memset(seen, 0, sizeof(*seen));
 	if (doc->kind != DOC_MAP || fields_read(head_fields, &head, doc, lists, &context) != 0)
-		return doc->kind == DOC_MAP ? -1 : diag_error(diags, doc->loc, "what was seen is a mapping");
+		return doc->kind == DOC_MAP
+			   ? -1
+			   : diag_error(diags, doc->loc, "what was seen is a mapping");
 	if (!head.schema || strcmp(head.schema, "moeplan/seen/v1") != 0)
 		return diag_error(diags, doc->loc, "its schema is not 'moeplan/seen/v1'");
 	copy(seen->host, sizeof(seen->host), head.host);
@@ -212,7 +237,8 @@ seen_read(struct arena *arena, struct diags *diags, const struct doc *doc, struc
 	return read_items(doc, "nics", nic_fields, SEEN_NICS, seen, keep_nic, &context);
 }
 
-/* --- the cluster ---------------------------------------------------------------------------------- */
+/* --- the cluster
+ * ---------------------------------------------------------------------------------- */
 
 static int
 check_gpus(struct diags *diags, const struct seen *seen)
@@ -227,17 +253,22 @@ check_gpus(struct diags *diags, const struct seen *seen)
 	}
 	for (i = 0; i < seen->n_gpus; i++) {
 		if (seen->gpus[i].mig)
-			return diag_error(diags, nowhere, "GPU %d (%s) is partitioned (MIG): a cluster file is for "
-			    "whole GPUs", i, seen->gpus[i].name);
+			return diag_error(diags, nowhere,
+			    "GPU %d (%s) is partitioned (MIG): a cluster file is for "
+			    "whole GPUs",
+			    i, seen->gpus[i].name);
 		if (strcmp(seen->gpus[i].name, seen->gpus[0].name) != 0)
-			return diag_error(diags, nowhere, "GPUs 0 and %d differ: '%s' and '%s'; a cluster file is for "
-			    "one kind", i, seen->gpus[0].name, seen->gpus[i].name);
+			return diag_error(diags, nowhere,
+			    "GPUs 0 and %d differ: '%s' and '%s'; a cluster file is for "
+			    "one kind",
+			    i, seen->gpus[0].name, seen->gpus[i].name);
 	}
 	if (catalogue_name(&seen->gpus[0]))
 		return 0;
 	diag_error(diags, nowhere, "'%s' is not a GPU of the catalogue",
 	    seen->gpus[0].name[0] ? seen->gpus[0].name : "a GPU without a name (no driver)");
-	diag_last_hint(diags, "write the cluster file by hand, with a mapping of facts as its 'gpu'");
+	diag_last_hint(
+	    diags, "write the cluster file by hand, with a mapping of facts as its 'gpu'");
 	return -1;
 }
 
@@ -261,15 +292,23 @@ write_scale_up(const struct seen *seen, const struct gpu_row *row, struct str *o
 	int each = seen->gpus[0].compute >= BLACKWELL ? LINK_GBPS_BLACKWELL : LINK_GBPS;
 
 	if (links > 0)
-		str_addf(out, "  scale_up: {domain_gpus: %d, GBps: %d}    # seen: %d links up on each GPU; assumed: "
+		str_addf(out,
+		    "  scale_up: {domain_gpus: %d, GBps: %d}    # seen: %d links up on each GPU; "
+		    "assumed: "
 		    "%d GB/s a link, all GPUs of the node in one domain\n",
 		    seen->n_gpus, links * each, links, each);
 	else if (row->domain_gpus == 1 || seen->driver[0])
-		str_addf(out, "  scale_up: {domain_gpus: 1, GBps: %g}    # seen: no NVLink; assumed: the catalogue's "
-		    "PCIe rate\n", row->pcie_Bps / 1e9);
+		str_addf(out,
+		    "  scale_up: {domain_gpus: 1, GBps: %g}    # seen: no NVLink; assumed: the "
+		    "catalogue's "
+		    "PCIe rate\n",
+		    row->pcie_Bps / 1e9);
 	else
-		str_addf(out, "  scale_up: {domain_gpus: %d, GBps: %g}    # assumed: nothing seen without NVML, the "
-		    "catalogue's link\n", seen->n_gpus, row->link_Bps.value / 1e9);
+		str_addf(out,
+		    "  scale_up: {domain_gpus: %d, GBps: %g}    # assumed: nothing seen without "
+		    "NVML, the "
+		    "catalogue's link\n",
+		    seen->n_gpus, row->link_Bps.value / 1e9);
 }
 
 static void
@@ -288,11 +327,17 @@ write_scale_out(const struct seen *seen, const struct gpu_row *row, struct str *
 		other += !used;
 	}
 	if (n > 0)
-		str_addf(out, "  scale_out: {nics_per_node: %d, Gbps: %g}    # seen: active ports of the fastest kind; "
-		    "%d slower or inactive left out\n", n, fastest, other);
+		str_addf(out,
+		    "  scale_out: {nics_per_node: %d, Gbps: %g}    # seen: active ports of the "
+		    "fastest kind; "
+		    "%d slower or inactive left out\n",
+		    n, fastest, other);
 	else
-		str_addf(out, "  scale_out: {nics_per_node: %d, Gbps: %g}    # assumed: no RDMA card seen, the "
-		    "catalogue's usual network\n", seen->n_gpus, row->nic_bits / 1e9);
+		str_addf(out,
+		    "  scale_out: {nics_per_node: %d, Gbps: %g}    # assumed: no RDMA card seen, "
+		    "the "
+		    "catalogue's usual network\n",
+		    seen->n_gpus, row->nic_bits / 1e9);
 }
 
 int
@@ -312,7 +357,8 @@ detect_cluster(struct arena *arena, struct diags *diags, const struct seen *seen
 		return diag_error(diags, nowhere, "the catalogue has no row for '%s'", name);
 	}
 	str_addf(out, "# moeplan detect on %s; driver %s\nschema: moeplan/cluster/v1\nname: %s\n",
-	    seen->host[0] ? seen->host : "unknown", seen->driver[0] ? seen->driver : "not seen", seen->host);
+	    seen->host[0] ? seen->host : "unknown", seen->driver[0] ? seen->driver : "not seen",
+	    seen->host);
 	str_addf(out, "nodes: %lld    # %s\n", (long long)(seen->nodes ? seen->nodes : 1),
 	    seen->nodes ? "seen: the Slurm job's" : "assumed: this node alone");
 	str_addf(out, "gpus_per_node: %d    # seen\n", seen->n_gpus);

@@ -13,13 +13,13 @@ struct doc;
 /* What can be seen of this machine. Zero and "" mean: not seen. */
 enum { SEEN_GPUS = 64, SEEN_NICS = 128 };
 struct seen_gpu {
-	char name[96];     /* as the driver says it */
+	char name[96]; /* as the driver says it */
 	char bus[32];
 	uint64_t memory_bytes;
-	int nvlinks;       /* links that are up */
-	int64_t compute;   /* capability: 90 for 9.0 */
+	int nvlinks;	 /* links that are up */
+	int64_t compute; /* capability: 90 for 9.0 */
 	bool mig;
-	int64_t numa;      /* -1: not said */
+	int64_t numa; /* -1: not said */
 };
 struct seen_nic {
 	char name[64];
@@ -29,12 +29,12 @@ struct seen_nic {
 };
 struct seen {
 	char host[64];
-	char driver[64];   /* version; "" when NVML was not there */
+	char driver[64]; /* version; "" when NVML was not there */
 	int n_gpus;
 	struct seen_gpu gpus[SEEN_GPUS];
 	int n_nics;
 	struct seen_nic nics[SEEN_NICS];
-	int64_t nodes;     /* of the Slurm job */
+	int64_t nodes; /* of the Slurm job */
 };
 
 typedef const char *detect_lookup_fn(void *context, const char *name);

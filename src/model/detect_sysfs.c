@@ -76,10 +76,11 @@ look_at_nics(struct seen *seen, const char *root)
 			continue;
 		memset(nic, 0, sizeof(*nic));
 		snprintf(nic->name, sizeof(nic->name), "%.63s", entry->d_name);
-		snprintf(path, sizeof(path), "%.700s/sys/class/infiniband/%.200s/ports/1", root, entry->d_name);
-		look_at_port(path, nic);
-		snprintf(path, sizeof(path), "%.700s/sys/class/infiniband/%.200s/device/numa_node", root,
+		snprintf(path, sizeof(path), "%.700s/sys/class/infiniband/%.200s/ports/1", root,
 		    entry->d_name);
+		look_at_port(path, nic);
+		snprintf(path, sizeof(path), "%.700s/sys/class/infiniband/%.200s/device/numa_node",
+		    root, entry->d_name);
 		nic->numa = read_number(path, -1);
 		seen->n_nics++;
 	}
@@ -108,7 +109,8 @@ find_gpu(struct seen *seen, const char *bus)
 	size_t length = strlen(bus);
 	int i;
 
-	for (i = 0; i < seen->n_gpus; i++) { /* NVML writes the domain with more zeros, in capitals */
+	for (i = 0; i < seen->n_gpus;
+	     i++) { /* NVML writes the domain with more zeros, in capitals */
 		const char *own = seen->gpus[i].bus;
 		size_t n = strlen(own);
 		size_t j;

@@ -30,5 +30,6 @@ const struct field probe_fields[] = {
 void
 probe_options_init(struct probe_options *options)
 {
-	*options = (struct probe_options){.tolerance = 20, .timeout_s = 60, .load_skew = "balanced"};
+	*options =
+	    (struct probe_options){.tolerance = 20, .timeout_s = 60, .load_skew = "balanced"};
 }

@@ -12,8 +12,8 @@ enum { BACKEND_AUTO, BACKEND_CUDA, BACKEND_CPU };
 extern const char *const probe_backends[];
 
 struct probe_options {
-	int backend; /* BACKEND_AUTO … */
-	int64_t steps; /* 0: the backend's default */
+	int backend;	  /* BACKEND_AUTO … */
+	int64_t steps;	  /* 0: the backend's default */
 	double tolerance; /* percent */
 	double timeout_s;
 	const char *load_skew, *master;

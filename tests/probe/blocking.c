@@ -160,7 +160,8 @@ drain(struct state *s)
 	int i, error = errno;
 
 	for (i = 0; i < s->world; i++)
-		polls[i] = (struct pollfd){.fd = i == s->rank ? -1 : ends[s->rank][i], .events = POLLIN};
+		polls[i] =
+		    (struct pollfd){.fd = i == s->rank ? -1 : ends[s->rank][i], .events = POLLIN};
 	if (poll(polls, (nfds_t)s->world, 10) > 0)
 		for (i = 0; i < s->world; i++)
 			if (polls[i].revents & POLLIN)
@@ -184,7 +185,7 @@ fetch(struct state *s, const struct comm *c, int peer, void *bytes, size_t lengt
 	free(m);
 }
 
-/* --- collectives -------------------------------------------------------------------------------- */
+/* --- collectives -------------------------------------------------------------------------- */
 
 static void
 exchange(struct state *s, const struct comm *c, const char *const *out, const size_t *out_bytes,
@@ -325,7 +326,7 @@ blocking_split(struct backend *b, struct comm *parent, int color, int key, struc
 	return OP_DONE;
 }
 
-/* --- the rest ------------------------------------------------------------------------------------ */
+/* --- the rest ----------------------------------------------------------------------------- */
 
 static int
 blocking_devices(struct backend *b)

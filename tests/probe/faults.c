@@ -25,13 +25,13 @@
 
 struct fault {
 	const char *name;
-	int rank;           /* who does it */
-	const char *phase;  /* after which; NULL: before meeting */
+	int rank;	   /* who does it */
+	const char *phase; /* after which; NULL: before meeting */
 	void (*harm)(struct session *s);
-	const char *says;   /* every rank that survives says this */
+	const char *says;    /* every rank that survives says this */
 	const char *besides; /* and, when given, this */
-	int status;         /* of those that survive */
-	int except;         /* a rank that cannot know, -1 none */
+	int status;	     /* of those that survive */
+	int except;	     /* a rank that cannot know, -1 none */
 };
 
 static void
@@ -81,7 +81,8 @@ lie(struct session *s)
 static const struct fault faults[] = {
     {"a clean run", -1, NULL, NULL, "", NULL, PROBE_YES, -1},
     {"killed in the groups", 2, "groups", die, "rank 2 is missing", NULL, PROBE_ENVIRONMENT, 2},
-    {"killed before the steps", 3, "numerics", die, "rank 3 is missing", NULL, PROBE_ENVIRONMENT, 3},
+    {"killed before the steps", 3, "numerics", die, "rank 3 is missing", NULL, PROBE_ENVIRONMENT,
+	3},
     {"rank 0 is killed", 0, "groups", die, "rank 0 is missing", NULL, PROBE_ENVIRONMENT, 0},
     {"never arrives", 3, NULL, NULL, "missing: rank 3", NULL, PROBE_ENVIRONMENT, 3},
     {"rank 0 never arrives", 0, NULL, NULL, "rank 0", NULL, PROBE_ENVIRONMENT, 0},
@@ -89,8 +90,8 @@ static const struct fault faults[] = {
 	"missing in every operation: rank 1\n", PROBE_ENVIRONMENT, -1},
     {"a collective in the wrong order", 1, "groups", wrong_order, "time-out on rank",
 	"rank 1: groups: all_reduce on tp", PROBE_ENVIRONMENT, -1},
-    {"a connection is cut", 2, "groups", cut, "is missing: its connection", NULL,
-	PROBE_ENVIRONMENT, -1},
+    {"a connection is cut", 2, "groups", cut, "is missing: its connection", NULL, PROBE_ENVIRONMENT,
+	-1},
     {"wrong numbers", 1, "groups", lie, "", NULL, PROBE_NO, -1},
 };
 
@@ -126,10 +127,17 @@ static int
 run_rank(void *context, const struct identity *identity, int listener)
 {
 	struct arena *arena = arena_new(NULL, NULL);
-	static struct probe_options options = {
-	    .steps = 1, .tolerance = 20, .timeout_s = TIMEOUT_S, .load_skew = "balanced", .quiet = true};
-	struct probe_job job = {.arena = arena, .diags = diags_new(arena), .options = &options,
-	    .identity = *identity, .listener = listener, .print = report_end_of_process,
+	static struct probe_options options = {.steps = 1,
+	    .tolerance = 20,
+	    .timeout_s = TIMEOUT_S,
+	    .load_skew = "balanced",
+	    .quiet = true};
+	struct probe_job job = {.arena = arena,
+	    .diags = diags_new(arena),
+	    .options = &options,
+	    .identity = *identity,
+	    .listener = listener,
+	    .print = report_end_of_process,
 	    .between = between};
 	struct str out = str_new(arena);
 	enum probe_status status;

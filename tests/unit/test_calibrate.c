@@ -42,13 +42,18 @@ report(double Bps, double latency_s, const char *comparable, const char *gpu)
 	struct str text = str_new(arena);
 	double bytes;
 
-	str_addf(&text, "{\"schema\": \"moeplan/probe/v1\", \"gpu\": \"%s\", \"environment\": {\"comparable\": %s},"
-	    "\"device\": {\"memory_Bps\": 3.0e12}, \"products\": [{\"flops\": 7.0e14}, {\"flops\": 6e14}],"
-	    "\"transfers\": [", gpu, comparable);
+	str_addf(&text,
+	    "{\"schema\": \"moeplan/probe/v1\", \"gpu\": \"%s\", \"environment\": {\"comparable\": "
+	    "%s},"
+	    "\"device\": {\"memory_Bps\": 3.0e12}, \"products\": [{\"flops\": 7.0e14}, {\"flops\": "
+	    "6e14}],"
+	    "\"transfers\": [",
+	    gpu, comparable);
 	for (bytes = 1024; bytes < 2e9; bytes *= 8)
-		str_addf(&text, "%s{\"op\": \"all_to_all\", \"ranks\": 8, \"level_index\": 0, \"bytes\": %.0f, "
-		    "\"seconds\": %.9g}", bytes > 1024 ? ", " : "", bytes,
-		    7 * latency_s + bytes * 7 / 8 / Bps);
+		str_addf(&text,
+		    "%s{\"op\": \"all_to_all\", \"ranks\": 8, \"level_index\": 0, \"bytes\": %.0f, "
+		    "\"seconds\": %.9g}",
+		    bytes > 1024 ? ", " : "", bytes, 7 * latency_s + bytes * 7 / 8 / Bps);
 	str_add(&text, "]}");
 	return text.text;
 }
@@ -86,7 +91,8 @@ Test(calibrate, file_has_measured_numbers, .init = setup, .fini = teardown)
 	cr_assert_float_eq(again->levels[1].Bps.value, cluster->levels[1].Bps.value, 1e6);
 	cr_assert_eq(again->gpu.hbm_Bps.origin, ORIGIN_MEASURED);
 	cr_assert_float_eq(again->gpu.hbm_Bps.value, 3.0e12, 1e6);
-	cr_assert_float_eq(again->gpu.matmul_ceiling.value, 7e14 / cluster->gpu.flops[FLOP_BF16].value, 1e-3);
+	cr_assert_float_eq(
+	    again->gpu.matmul_ceiling.value, 7e14 / cluster->gpu.flops[FLOP_BF16].value, 1e-3);
 }
 
 Test(calibrate, refuses_what_is_not_comparable, .init = setup, .fini = teardown)
@@ -122,14 +128,17 @@ nccl_text(int hosts)
 
 	str_add(&text, "# nccl-tests version 2.17.1\n# Collective test starting: alltoall_perf\n");
 	for (i = 0; i < 8; i++)
-		str_addf(&text, "#  Rank  %d Group  0 Pid %d on   node-%d device  %d [0000:1b:00] NVIDIA H100 80GB HBM3\n",
+		str_addf(&text,
+		    "#  Rank  %d Group  0 Pid %d on   node-%d device  %d [0000:1b:00] NVIDIA H100 "
+		    "80GB HBM3\n",
 		    i, 1000 + i, i % hosts, i);
-	str_add(&text, "#\n#       size         count      type   redop    root     time   algbw   busbw #wrong\n");
+	str_add(&text, "#\n#       size         count      type   redop    root     time   algbw   "
+		       "busbw #wrong\n");
 	for (bytes = 1024; bytes < 2e9; bytes *= 8) {
 		double us = 7 * 3.0 + bytes * 7 / 8 / 40e9 * 1e6, algbw = bytes / us * 1e-3;
 
-		str_addf(&text, "  %.0f  %.0f  float  none  -1  %.6f  %.8f  %.8f  N/A\n", bytes, bytes / 32, us, algbw,
-		    algbw * 7 / 8);
+		str_addf(&text, "  %.0f  %.0f  float  none  -1  %.6f  %.8f  %.8f  N/A\n", bytes,
+		    bytes / 32, us, algbw, algbw * 7 / 8);
 	}
 	str_add(&text, "# Avg bus bandwidth    : 20.1\n");
 	return text.text;
@@ -165,15 +174,18 @@ Test(calibrate, megatron_log)
 
 	cr_assert(read_log(
 	    " iteration 1/ 9 | consumed samples: 64 | elapsed time per iteration (ms): 9000.0 | x\n"
-	    " iteration 2/ 9 | consumed samples: 128 | elapsed time per iteration (ms): 1300.0 | x\n"
-	    "[Rank 0] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 2048.0 | reserved: 1\n"
+	    " iteration 2/ 9 | consumed samples: 128 | elapsed time per iteration (ms): 1300.0 | "
+	    "x\n"
+	    "[Rank 0] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 2048.0 "
+	    "| reserved: 1\n"
 	    " iteration 3/ 9 | elapsed time per iteration (ms): 1200.0 | x\n"
 	    " iteration 4/ 9 | elapsed time per iteration (ms): 1250.0 | x\n"
 	    " iteration 5/ 9 | elapsed time per iteration (ms): 1240.0 |",
 	    &facts));
 	cr_assert_str_eq(facts.format, "Megatron-LM");
 	cr_assert_eq(facts.lines, 5);
-	cr_assert_float_eq(facts.step_s, 1.245, 1e-9, "%g: the first fifth is left out", facts.step_s);
+	cr_assert_float_eq(
+	    facts.step_s, 1.245, 1e-9, "%g: the first fifth is left out", facts.step_s);
 	cr_assert_float_eq(facts.peak_bytes, 2048.0 * 1048576, 1);
 }
 
@@ -181,8 +193,9 @@ Test(calibrate, deepspeed_log)
 {
 	struct step_facts facts;
 
-	cr_assert(read_log("steps: 10 loss: 2.3 iter time (s): 1.5 samples/sec: 4\n"
-			   "[INFO] step=10 CurrSamplesPerSec=4, MemAllocated=1.0GB, MaxMemAllocated=12.5GB\n",
+	cr_assert(read_log(
+	    "steps: 10 loss: 2.3 iter time (s): 1.5 samples/sec: 4\n"
+	    "[INFO] step=10 CurrSamplesPerSec=4, MemAllocated=1.0GB, MaxMemAllocated=12.5GB\n",
 	    &facts));
 	cr_assert_str_eq(facts.format, "DeepSpeed");
 	cr_assert_float_eq(facts.step_s, 1.5, 1e-9);

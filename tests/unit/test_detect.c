@@ -103,7 +103,8 @@ Test(detect, blackwell_links_are_faster, .init = setup, .fini = teardown)
 
 Test(detect, refusals, .init = setup, .fini = teardown)
 {
-	struct seen none = {.host = "login"}, mig = eight("NVIDIA H100 80GB HBM3", 85520809984, 18, 90);
+	struct seen none = {.host = "login"},
+		    mig = eight("NVIDIA H100 80GB HBM3", 85520809984, 18, 90);
 	struct seen mixed = mig, unknown = eight("NVIDIA Z9", 85520809984, 18, 120);
 	struct str out = str_new(arena);
 

@@ -56,9 +56,10 @@ Test(identity, alone, .fini = teardown)
 
 Test(identity, torchrun_inside_slurm, .fini = teardown)
 {
-	static const struct variable v[] = {{"RANK", "5"}, {"WORLD_SIZE", "16"}, {"LOCAL_RANK", "5"},
-	    {"LOCAL_WORLD_SIZE", "8"}, {"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"},
-	    {"TORCHELASTIC_RUN_ID", "abc"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {NULL, NULL}};
+	static const struct variable v[] = {{"RANK", "5"}, {"WORLD_SIZE", "16"},
+	    {"LOCAL_RANK", "5"}, {"LOCAL_WORLD_SIZE", "8"}, {"MASTER_ADDR", "node7"},
+	    {"MASTER_PORT", "29500"}, {"TORCHELASTIC_RUN_ID", "abc"}, {"SLURM_PROCID", "0"},
+	    {"SLURM_NTASKS", "2"}, {NULL, NULL}};
 	struct identity id;
 
 	cr_assert_eq(read_variables(v, &id), 0);
@@ -74,7 +75,8 @@ Test(identity, torchrun_inside_slurm, .fini = teardown)
 Test(identity, deepspeed, .fini = teardown)
 {
 	static const struct variable v[] = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"},
-	    {"LOCAL_SIZE", "2"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "65000"}, {NULL, NULL}};
+	    {"LOCAL_SIZE", "2"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "65000"},
+	    {NULL, NULL}};
 	struct identity id;
 
 	cr_assert_eq(read_variables(v, &id), 0);
@@ -84,9 +86,9 @@ Test(identity, deepspeed, .fini = teardown)
 
 Test(identity, open_mpi, .fini = teardown)
 {
-	static const struct variable v[] = {{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"},
-	    {"OMPI_COMM_WORLD_LOCAL_RANK", "3"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
-	    {"PMIX_NAMESPACE", "77"}, {NULL, NULL}};
+	static const struct variable v[] = {{"OMPI_COMM_WORLD_RANK", "3"},
+	    {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "3"},
+	    {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}, {"PMIX_NAMESPACE", "77"}, {NULL, NULL}};
 	struct identity id;
 
 	cr_assert_eq(read_variables(v, &id), 0);
@@ -130,7 +132,8 @@ Test(identity, what_was_promised_and_is_not_there)
 		struct identity id;
 
 		cr_assert_eq(read_variables(broken[i].variables, &id), -1, "case %zu", i);
-		cr_assert(strstr(diags->first->message, broken[i].says), "%s", diags->first->message);
+		cr_assert(
+		    strstr(diags->first->message, broken[i].says), "%s", diags->first->message);
 		arena_free(arena);
 	}
 }

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How do the kernels of cuda_kernels.cu stand in the backend's table? One entry each. */
+#include "probe/cuda_entries.h"
+#include "probe/cuda_kernels.h"
+
+static int
+cuda_gather_rows(
+    struct backend *b, void *out, const void *in, const int32_t *rows, int64_t n, int64_t width)
+{
+	return cuda_launched(
+	    b, cuda_gather(cuda_compute_stream(b), out, in, rows, n, width), "gather");
+}
+
+static int
+cuda_combine_rows(struct backend *b, void *out, const void *in, const int32_t *slots,
+    const float *gates, int64_t tokens, int top_k, int64_t width)
+{
+	return cuda_launched(b,
+	    cuda_combine(cuda_compute_stream(b), out, in, slots, gates, tokens, top_k, width),
+	    "combine");
+}
+
+static int
+cuda_combine_rows_back(struct backend *b, void *din, float *dgates, const void *dout,
+    const void *in, const int32_t *slots, const float *gates, int64_t tokens, int top_k,
+    int64_t width)
+{
+	return cuda_launched(b,
+	    cuda_combine_back(
+		cuda_compute_stream(b), din, dgates, dout, in, slots, gates, tokens, top_k, width),
+	    "combine");
+}
+
+static int
+cuda_gather_rows_back(struct backend *b, void *din, const void *dout, const int32_t *slots,
+    int64_t tokens, int top_k, int64_t width)
+{
+	return cuda_launched(b,
+	    cuda_gather_back(cuda_compute_stream(b), din, dout, slots, tokens, top_k, width),
+	    "gather");
+}
+
+static int
+cuda_swiglu_rows(struct backend *b, void *out, const void *in, int64_t rows, int64_t width)
+{
+	return cuda_launched(
+	    b, cuda_swiglu(cuda_compute_stream(b), out, in, rows * width), "activation");
+}
+
+static int
+cuda_swiglu_rows_back(
+    struct backend *b, void *din, const void *dout, const void *in, int64_t rows, int64_t width)
+{
+	return cuda_launched(
+	    b, cuda_swiglu_back(cuda_compute_stream(b), din, dout, in, rows * width), "activation");
+}
+
+static int
+cuda_relu2_all(struct backend *b, void *out, const void *in, int64_t n)
+{
+	return cuda_launched(b, cuda_relu2(cuda_compute_stream(b), out, in, n), "activation");
+}
+
+static int
+cuda_relu2_all_back(struct backend *b, void *din, const void *dout, const void *in, int64_t n)
+{
+	return cuda_launched(
+	    b, cuda_relu2_back(cuda_compute_stream(b), din, dout, in, n), "activation");
+}
+
+static int
+cuda_norm_rows(
+    struct backend *b, void *out, const void *in, const void *scale, int64_t rows, int64_t width)
+{
+	return cuda_launched(
+	    b, cuda_norm(cuda_compute_stream(b), out, in, scale, rows, width), "norm");
+}
+
+static int
+cuda_norm_rows_back(struct backend *b, void *din, float *dscale, const void *dout, const void *in,
+    const void *scale, int64_t rows, int64_t width)
+{
+	return cuda_launched(b,
+	    cuda_norm_back(cuda_compute_stream(b), din, dscale, dout, in, scale, rows, width),
+	    "norm");
+}
+
+static int
+cuda_add_all(struct backend *b, void *to, const void *from, int64_t n)
+{
+	return cuda_launched(b, cuda_add(cuda_compute_stream(b), to, from, n), "addition");
+}
+
+static int
+cuda_gates_rows(struct backend *b, float *gates, const void *logits, const int32_t *chosen,
+    int64_t tokens, int top_k, int64_t experts)
+{
+	return cuda_launched(b,
+	    cuda_gates(cuda_compute_stream(b), gates, logits, chosen, tokens, top_k, experts),
+	    "gates");
+}
+
+static int
+cuda_gates_rows_back(struct backend *b, void *dlogits, const float *dgates, const float *gates,
+    const int32_t *chosen, int64_t tokens, int top_k, int64_t experts)
+{
+	return cuda_launched(b,
+	    cuda_gates_back(
+		cuda_compute_stream(b), dlogits, dgates, gates, chosen, tokens, top_k, experts),
+	    "gates");
+}
+
+static int
+cuda_adam_all(struct backend *b, void *weights, float *master, float *m, float *v,
+    const float *gradient, int64_t n, const struct adam *a)
+{
+	const float values[6] = {
+	    a->rate, a->beta1, a->beta2, a->epsilon, a->correction1, a->correction2};
+
+	return cuda_launched(b,
+	    cuda_adam(cuda_compute_stream(b), weights, master, m, v, gradient, n, values),
+	    "optimizer");
+}
+
+void
+cuda_kernel_ops(struct backend_ops *ops)
+{
+	ops->gather = cuda_gather_rows;
+	ops->combine = cuda_combine_rows;
+	ops->combine_back = cuda_combine_rows_back;
+	ops->gather_back = cuda_gather_rows_back;
+	ops->swiglu = cuda_swiglu_rows;
+	ops->swiglu_back = cuda_swiglu_rows_back;
+	ops->relu2 = cuda_relu2_all;
+	ops->relu2_back = cuda_relu2_all_back;
+	ops->norm = cuda_norm_rows;
+	ops->norm_back = cuda_norm_rows_back;
+	ops->add = cuda_add_all;
+	ops->gates = cuda_gates_rows;
+	ops->gates_back = cuda_gates_rows_back;
+	ops->adam = cuda_adam_all;
+}
