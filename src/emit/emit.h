@@ -13,10 +13,10 @@ struct arena;
 struct plan_view {
 	const struct model *model;
 	const struct doc *definition; /* the model as it was read: config.json or our own; NULL */
-	struct strategy strategy; /* derived */
+	struct strategy strategy;     /* derived */
 	struct layout layout;
 	int64_t nodes, gpus_per_node;
-	const char *gpu;          /* catalogue name: some settings depend on the generation */
+	const char *gpu; /* catalogue name: some settings depend on the generation */
 };
 
 /* Reads a plan or estimate document (schemas/plan.output.schema.json) back. NULL after errors. */
@@ -32,9 +32,9 @@ struct emitted {
 };
 
 struct emit_target {
-	const char *name;      /* "megatron", "deepspeed", "torchtitan", "tutel", "torchrun" … */
+	const char *name; /* "megatron", "deepspeed", "torchtitan", "tutel", "torchrun" … */
 	const char *summary;
-	const char *versions;  /* "0.12 to 0.19", newest is the default; NULL: not versioned */
+	const char *versions; /* "0.12 to 0.19", newest is the default; NULL: not versioned */
 	const char *newest;
 	/* NULL after errors: a plan that the target cannot express is refused with the reason. */
 	struct emitted *(*emit)(struct arena *arena, struct diags *diags,

@@ -101,8 +101,8 @@ refuse_key(const struct key *key, struct diags *diags, const struct plan_view *p
 }
 
 const struct key_value *
-keys_write(const struct key *table, struct arena *arena, struct diags *diags,
-    const struct plan_view *plan)
+keys_write(
+    const struct key *table, struct arena *arena, struct diags *diags, const struct plan_view *plan)
 {
 	const char *version = plan->strategy.framework_version;
 	struct key_value *first = NULL, **last = &first;

@@ -19,18 +19,21 @@ enum key_kind {
 	KEY_INT,
 	KEY_NUMBER,
 	KEY_TEXT,
-	KEY_FLAG,   /* there or not there; no value on a command line */
-	KEY_BOOL,   /* true or false */
+	KEY_FLAG, /* there or not there; no value on a command line */
+	KEY_BOOL, /* true or false */
 	KEY_LIST,
 };
 
 struct key {
-	const char *name;  /* native: "tensor_model_parallel_size", "zero_optimization.stage",
-	                      "parallelism.tensor_parallel_degree" */
-	const char *term;  /* our word for it: a strategy field ("tp"), "model.experts" …; NULL: none */
+	/* Native: "tensor_model_parallel_size", "zero_optimization.stage",
+	   "parallelism.tensor_parallel_degree". */
+	const char *name;
+	/* Our word for it: a strategy field ("tp"), "model.num_experts" …; NULL: none. */
+	const char *term;
 	enum key_kind kind;
-	const char *since, *until; /* first release that has it, first that has it no more; NULL open */
-	/* The native value for a plan, NULL to leave the key out. NULL function: the term as it is. */
+	/* First release that has it, first that has it no more; NULL: open. */
+	const char *since, *until;
+	/* The native value for a plan, NULL: left out. NULL function: the term as it is. */
 	const struct doc *(*write)(struct arena *arena, const struct plan_view *plan);
 	/* Sets the term from a native value; -1 after an error. NULL function: as it is. */
 	int (*read)(const struct key *key, const struct doc *value, struct strategy *strategy,
@@ -62,7 +65,8 @@ const struct key *key_find(const struct key *table, const char *name);
 int key_read(const struct key *key, const struct doc *value, struct strategy *strategy,
     struct field_context *context);
 /* The native value for a plan, NULL: leave it out. */
-const struct doc *key_write(const struct key *key, struct arena *arena, const struct plan_view *plan);
+const struct doc *key_write(
+    const struct key *key, struct arena *arena, const struct plan_view *plan);
 /* -1, 0, 1 as version a is older than, the same as, newer than b: "0.9" < "0.10" < "0.19.1". */
 int version_compare(const char *a, const char *b);
 bool key_in_version(const struct key *key, const char *version);

@@ -228,8 +228,7 @@ read_autotp(const struct key *key, const struct doc *value, struct strategy *str
 static const struct doc *
 tp_overlap(struct arena *arena, const struct plan_view *plan)
 {
-	return yes_if(
-	    arena, deepspeed_has_autotp(plan) && plan->strategy.overlap & OVERLAP_TP);
+	return yes_if(arena, deepspeed_has_autotp(plan) && plan->strategy.overlap & OVERLAP_TP);
 }
 
 static int
@@ -282,7 +281,8 @@ deepspeed_preset(const struct model *model)
 	};
 
 	for (size_t i = 0; i < sizeof(presets) / sizeof(*presets); i++)
-		if (model->architecture && strcmp(model->architecture, presets[i].architecture) == 0)
+		if (model->architecture &&
+		    strcmp(model->architecture, presets[i].architecture) == 0)
 			return presets[i].preset;
 	return NULL;
 }
@@ -311,7 +311,9 @@ read_data_first(const struct key *key, const struct doc *value, struct strategy 
 }
 
 #define ROW(native, ours, kind, since, writer, reader)                                             \
-	{native, ours, kind, since, NULL, writer, reader, false}
+	{                                                                                          \
+		native, ours, kind, since, NULL, writer, reader, false                             \
+	}
 
 /* clang-format off */
 const struct key deepspeed_keys[] = {

@@ -8,13 +8,26 @@
  */
 #include "emit/megatron_values.h"
 
-#define INT(native, ours, since) {native, ours, KEY_INT, since, NULL, NULL, NULL, false}
+#define INT(native, ours, since)                                                                   \
+	{                                                                                          \
+		native, ours, KEY_INT, since, NULL, NULL, NULL, false                              \
+	}
 #define ROW(native, ours, kind, since, until, writer, reader)                                      \
-	{native, ours, kind, since, until, writer, reader, false}
+	{                                                                                          \
+		native, ours, kind, since, until, writer, reader, false                            \
+	}
 #define MODEL(native, ours, kind, since, writer)                                                   \
-	{native, "model." ours, kind, since, NULL, writer, NULL, false}
-#define PLAIN(native, kind, since, writer) {native, NULL, kind, since, NULL, writer, NULL, false}
-#define NEEDLESS(native, kind, since, writer) {native, NULL, kind, since, NULL, writer, NULL, true}
+	{                                                                                          \
+		native, "model." ours, kind, since, NULL, writer, NULL, false                      \
+	}
+#define PLAIN(native, kind, since, writer)                                                         \
+	{                                                                                          \
+		native, NULL, kind, since, NULL, writer, NULL, false                               \
+	}
+#define NEEDLESS(native, kind, since, writer)                                                      \
+	{                                                                                          \
+		native, NULL, kind, since, NULL, writer, NULL, true                                \
+	}
 
 /* clang-format off */
 const struct key megatron_keys[] = {
@@ -22,14 +35,16 @@ const struct key megatron_keys[] = {
 	INT("tensor_model_parallel_size", "tp", NULL),
 	INT("context_parallel_size", "cp", NULL),
 	INT("pipeline_model_parallel_size", "pp", NULL),
-	ROW("num_virtual_stages_per_pipeline_rank", "vpp", KEY_INT, "0.11", NULL, megatron_vpp, NULL),
-	ROW("pipeline_model_parallel_layout", "layout", KEY_TEXT, "0.13", NULL, megatron_layout, NULL),
+	ROW("num_virtual_stages_per_pipeline_rank", "vpp", KEY_INT, "0.11", NULL, megatron_vpp,
+	    NULL),
+	ROW("pipeline_model_parallel_layout", "layout", KEY_TEXT, "0.13", NULL, megatron_layout,
+	    NULL),
 	INT("expert_model_parallel_size", "ep", NULL),
 	ROW("expert_tensor_parallel_size", "etp", KEY_INT, "0.10", NULL, megatron_etp, NULL),
 	ROW("tensor_parallel_num_weight_shards", "gtp", KEY_INT, "0.19", NULL, megatron_gtp,
 	    megatron_read_gtp),
-	ROW("expert_tensor_parallel_num_weight_shards", "egtp", KEY_INT, "0.19", NULL, megatron_egtp,
-	    megatron_read_egtp),
+	ROW("expert_tensor_parallel_num_weight_shards", "egtp", KEY_INT, "0.19", NULL,
+	    megatron_egtp, megatron_read_egtp),
 	PLAIN("sequence_parallel", KEY_FLAG, NULL, megatron_sequence_parallel),
 	ROW("use_tp_pp_dp_mapping", "order", KEY_FLAG, NULL, NULL, megatron_pp_before_dp,
 	    megatron_read_order),

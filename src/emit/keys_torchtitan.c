@@ -117,8 +117,7 @@ schedule(struct arena *arena, const struct plan_view *plan)
 
 	if (s->pp == 1)
 		return NULL;
-	return doc_text(
-	    arena, s->schedule == SCHEDULE_INTERLEAVED ? "Interleaved1F1B" : "1F1B");
+	return doc_text(arena, s->schedule == SCHEDULE_INTERLEAVED ? "Interleaved1F1B" : "1F1B");
 }
 
 static int
@@ -203,8 +202,7 @@ read_chunks(const struct key *key, const struct doc *value, struct strategy *str
 {
 	if (doc_is_null(value))
 		return 0;
-	if (value->kind != DOC_LIST || strategy->pp < 1 ||
-	    value->count % (size_t)strategy->pp != 0)
+	if (value->kind != DOC_LIST || strategy->pp < 1 || value->count % (size_t)strategy->pp != 0)
 		return refuse(key, value, context, "a list of lists, a multiple of the stages");
 	strategy->vpp = (int64_t)value->count / strategy->pp;
 	return 0;
@@ -226,7 +224,8 @@ read_local_batch(const struct key *key, const struct doc *value, struct strategy
 {
 	if (!value->is_integer || value->integer < 1)
 		return refuse(key, value, context, "an integer, 1 or more");
-	strategy->micro_batch = strategy->pp > 1 ? 1 : value->integer; /* the piece's default is 1 */
+	strategy->micro_batch =
+	    strategy->pp > 1 ? 1 : value->integer; /* the piece's default is 1 */
 	return 0;
 }
 
@@ -392,9 +391,14 @@ read_async_tp(const struct key *key, const struct doc *value, struct strategy *s
 	return 0;
 }
 
-#define INT(native, ours) {native, ours, KEY_INT, NULL, NULL, NULL, NULL, false}
+#define INT(native, ours)                                                                          \
+	{                                                                                          \
+		native, ours, KEY_INT, NULL, NULL, NULL, NULL, false                               \
+	}
 #define ROW(native, ours, kind, since, until, writer, reader)                                      \
-	{native, ours, kind, since, until, writer, reader, false}
+	{                                                                                          \
+		native, ours, kind, since, until, writer, reader, false                            \
+	}
 
 /* clang-format off */
 const struct key torchtitan_keys[] = {
@@ -407,7 +411,8 @@ const struct key torchtitan_keys[] = {
 	INT("parallelism.context_parallel_degree", "cp"),
 	INT("parallelism.pipeline_parallel_degree", "pp"),
 	INT("parallelism.expert_parallel_degree", "ep"),
-	ROW("parallelism.expert_tensor_parallel_degree", "etp", KEY_INT, NULL, "0.3", old_etp, NULL),
+	ROW("parallelism.expert_tensor_parallel_degree", "etp", KEY_INT, NULL, "0.3", old_etp,
+	    NULL),
 	ROW("parallelism.expert_parallel_comm_backend", "dispatcher", KEY_TEXT, NULL, "0.3",
 	    old_backend, read_backend),
 	ROW("parallelism.enable_sequence_parallel", NULL, KEY_BOOL, "0.3", NULL, sequence_parallel,
@@ -439,7 +444,8 @@ const struct key torchtitan_keys[] = {
 	ROW("activation_checkpoint.selective_ac_option", NULL, KEY_TEXT, NULL, "0.3",
 	    selective_option, NULL),
 	ROW("compile.enable", "loss", KEY_BOOL, NULL, NULL, compiles, read_compiles),
-	ROW("compile.components", "loss", KEY_LIST, NULL, NULL, compiled_parts, read_compiled_parts),
+	ROW("compile.components", "loss", KEY_LIST, NULL, NULL, compiled_parts,
+	    read_compiled_parts),
 	ROW("parallelism.enable_async_tensor_parallel", "overlap", KEY_BOOL, NULL, "0.3",
 	    old_async_tp, read_async_tp),
 	ROW("compile.enable_async_tensor_parallel", "overlap", KEY_BOOL, "0.3", NULL, new_async_tp,

@@ -285,8 +285,8 @@ megatron_flex_backend(struct arena *arena, const struct plan_view *plan)
 	const struct strategy *s = &plan->strategy;
 	bool needed = has_backends(plan) || s->dispatcher == DISPATCH_HYBRIDEP;
 
-	return text_if(arena, is_flex(s) && needed && model_moe(plan->model),
-	    dispatcher_names[s->dispatcher]);
+	return text_if(
+	    arena, is_flex(s) && needed && model_moe(plan->model), dispatcher_names[s->dispatcher]);
 }
 
 int

@@ -175,8 +175,8 @@ megatron_squared_relu(struct arena *arena, const struct plan_view *plan)
 {
 	const char *architecture = plan->model->architecture;
 
-	return flag_if(arena,
-	    !is_gated(plan->model) && architecture && strstr(architecture, "Nemotron"));
+	return flag_if(
+	    arena, !is_gated(plan->model) && architecture && strstr(architecture, "Nemotron"));
 }
 
 /* Norms without weights of their own beside the scale have hidden elements, LayerNorm twice. */
@@ -221,8 +221,8 @@ megatron_untied(struct arena *arena, const struct plan_view *plan)
 const struct doc *
 megatron_qk_norm(struct arena *arena, const struct plan_view *plan)
 {
-	return flag_if(arena,
-	    attention(plan->model)->qk_norm == QK_NORM_HEAD || is_mla(plan->model));
+	return flag_if(
+	    arena, attention(plan->model)->qk_norm == QK_NORM_HEAD || is_mla(plan->model));
 }
 
 const struct doc *
@@ -252,8 +252,7 @@ megatron_window(struct arena *arena, const struct plan_view *plan)
 {
 	int64_t window = window_of(plan->model);
 
-	return text_if(arena, window > 0,
-	    arena_printf(arena, "(%lld,0)", (long long)window - 1));
+	return text_if(arena, window > 0, arena_printf(arena, "(%lld,0)", (long long)window - 1));
 }
 
 const struct doc *
@@ -363,8 +362,7 @@ has_route_groups(const struct model *model)
 const struct doc *
 megatron_route_groups(struct arena *arena, const struct plan_view *plan)
 {
-	return size_if(
-	    arena, has_route_groups(plan->model), experts_of(plan->model)->route_groups);
+	return size_if(arena, has_route_groups(plan->model), experts_of(plan->model)->route_groups);
 }
 
 const struct doc *

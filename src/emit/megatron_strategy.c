@@ -181,8 +181,8 @@ megatron_method(struct arena *arena, const struct plan_view *plan)
 {
 	const struct recompute *recompute = &plan->strategy.recompute;
 
-	return text_if(arena, recompute->kind == RECOMPUTE_FULL,
-	    recompute->layers > 0 ? "block" : "uniform");
+	return text_if(
+	    arena, recompute->kind == RECOMPUTE_FULL, recompute->layers > 0 ? "block" : "uniform");
 }
 
 int

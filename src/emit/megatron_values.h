@@ -11,26 +11,26 @@ typedef int key_read_fn(const struct key *key, const struct doc *value, struct s
     struct field_context *context);
 
 /* megatron_strategy.c */
-key_write_fn megatron_vpp, megatron_layout, megatron_etp, megatron_gtp,
-    megatron_egtp, megatron_sequence_parallel, megatron_pp_before_dp, megatron_granularity,
-    megatron_method, megatron_recompute_layers, megatron_modules, megatron_bf16, megatron_fp16,
-    megatron_fp8, megatron_fp8_recipe, megatron_fp4, megatron_fp4_recipe, megatron_fp32_sum,
-    megatron_bf16_sum, megatron_distributed, megatron_overlap_grads, megatron_overlap_params,
-    megatron_fsdp, megatron_custom_fsdp, megatron_sharding, megatron_checkpoint, megatron_adam,
+key_write_fn megatron_vpp, megatron_layout, megatron_etp, megatron_gtp, megatron_egtp,
+    megatron_sequence_parallel, megatron_pp_before_dp, megatron_granularity, megatron_method,
+    megatron_recompute_layers, megatron_modules, megatron_bf16, megatron_fp16, megatron_fp8,
+    megatron_fp8_recipe, megatron_fp4, megatron_fp4_recipe, megatron_fp32_sum, megatron_bf16_sum,
+    megatron_distributed, megatron_overlap_grads, megatron_overlap_params, megatron_fsdp,
+    megatron_custom_fsdp, megatron_sharding, megatron_checkpoint, megatron_adam,
     megatron_precision_aware, megatron_main_grads, megatron_main_params, megatron_moments,
     megatron_offload, megatron_offload_fraction, megatron_dispatcher, megatron_flex_backend,
     megatron_enable_deepep, megatron_capacity, megatron_drop_policy, megatron_grouped_gemm,
     megatron_overlap_experts, megatron_overlap_tp, megatron_overlap_flush, megatron_loss_fusion,
     megatron_loss_impl, megatron_graphs, megatron_graph_modules;
-key_read_fn megatron_read_gtp, megatron_read_egtp, megatron_read_order,
-    megatron_read_granularity, megatron_read_method, megatron_read_recompute_layers,
-    megatron_read_modules, megatron_read_bf16, megatron_read_fp16, megatron_read_fp8,
-    megatron_read_fp8_recipe, megatron_read_fp4, megatron_read_fp32_sum, megatron_read_bf16_sum,
-    megatron_read_distributed, megatron_read_overlap_dp, megatron_read_fsdp, megatron_read_sharding,
-    megatron_read_moments, megatron_read_offload, megatron_read_offload_fraction,
-    megatron_read_dispatcher, megatron_read_flex_backend, megatron_read_enable_deepep,
-    megatron_read_capacity, megatron_read_overlap_experts, megatron_read_overlap_tp,
-    megatron_read_overlap_flush, megatron_read_loss_fusion, megatron_read_graphs;
+key_read_fn megatron_read_gtp, megatron_read_egtp, megatron_read_order, megatron_read_granularity,
+    megatron_read_method, megatron_read_recompute_layers, megatron_read_modules, megatron_read_bf16,
+    megatron_read_fp16, megatron_read_fp8, megatron_read_fp8_recipe, megatron_read_fp4,
+    megatron_read_fp32_sum, megatron_read_bf16_sum, megatron_read_distributed,
+    megatron_read_overlap_dp, megatron_read_fsdp, megatron_read_sharding, megatron_read_moments,
+    megatron_read_offload, megatron_read_offload_fraction, megatron_read_dispatcher,
+    megatron_read_flex_backend, megatron_read_enable_deepep, megatron_read_capacity,
+    megatron_read_overlap_experts, megatron_read_overlap_tp, megatron_read_overlap_flush,
+    megatron_read_loss_fusion, megatron_read_graphs;
 
 /* megatron_model.c */
 key_write_fn megatron_layers, megatron_hidden, megatron_ffn, megatron_heads, megatron_gqa,

@@ -26,8 +26,8 @@ static const struct {
     {"micro_batches", offsetof(struct strategy, micro_batches)},
     {"experts_per_rank", offsetof(struct strategy, experts_per_rank)},
 };
-static const char *const not_options[] = {
-    "micro_batches", "experts_per_rank", "sequence_parallel", "framework_version", "framework", NULL};
+static const char *const not_options[] = {"micro_batches", "experts_per_rank", "sequence_parallel",
+    "framework_version", "framework", NULL};
 
 static bool
 is_listed(const char *const *list, const char *word)
@@ -81,7 +81,7 @@ check_derived(struct reader *r, const struct doc *map, const struct strategy *st
 	for (size_t i = 0; i < sizeof(derived_sizes) / sizeof(*derived_sizes); i++) {
 		const struct doc *said = doc_get(map, derived_sizes[i].key);
 		int64_t size = *(const int64_t *)(const void *)((const char *)strategy +
-							        derived_sizes[i].offset);
+								derived_sizes[i].offset);
 
 		if (said && (!said->is_integer || said->integer != size))
 			return diag_error(r->context.diags, said->loc,
@@ -147,8 +147,8 @@ read_model(struct reader *r, const struct doc *doc, struct plan_view *plan)
 		diag_last_hint(r->context.diags, "make the document again with this version");
 		return -1;
 	}
-	plan->model = model_read(r->context.arena, notes, plan->definition,
-	    name && name->text ? name->text : r->name);
+	plan->model = model_read(
+	    r->context.arena, notes, plan->definition, name && name->text ? name->text : r->name);
 	if (!plan->model)
 		return diag_error(r->context.diags, plan->definition->loc,
 		    "the model cannot be read: %s",

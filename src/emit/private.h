@@ -39,8 +39,8 @@ const char *deepspeed_preset(const struct model *model);
 /* torchtitan's module, flavor and recipe that have exactly this shape. */
 struct flavor {
 	const char *module, *name;
-	const char *recipe;     /* function of 0.3's registry for it or for the nearest flavor */
-	bool own_recipe;        /* for it */
+	const char *recipe; /* function of 0.3's registry for it or for the nearest flavor */
+	bool own_recipe;    /* for it */
 	const char *architecture;
 	int64_t hidden, layers, experts, vocab;
 };
@@ -49,8 +49,8 @@ const struct flavor *flavor_of(const struct plan_view *plan);
 /* target_launch.c: "torchrun --nnodes …" without the script that it starts. */
 void add_torchrun(struct str *out, const struct plan_view *plan);
 
-typedef struct emitted *emit_fn(struct arena *arena, struct diags *diags,
-    const struct plan_view *plan, const char *version);
+typedef struct emitted *emit_fn(
+    struct arena *arena, struct diags *diags, const struct plan_view *plan, const char *version);
 emit_fn emit_megatron, emit_bridge, emit_deepspeed, emit_torchtitan, emit_tutel, emit_fairscale,
     emit_accelerate, emit_jax, emit_torchrun, emit_deepspeed_launch, emit_slurm, emit_mpirun,
     emit_ranks;

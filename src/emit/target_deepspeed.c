@@ -104,21 +104,25 @@ add_moe(struct str *out, const struct plan_view *plan)
 
 	str_addf(out,
 	    "\n\nfrom deepspeed.moe.layer import MoE\n"
-	    "from deepspeed.moe.utils import split_params_into_different_moe_groups_for_optimizer\n\n"
-	    "# DeepSpeed has no setting for it: add it to the loss, times the sum of every layer's l_aux.\n"
+	    "from deepspeed.moe.utils import "
+	    "split_params_into_different_moe_groups_for_optimizer\n\n"
+	    "# DeepSpeed has no setting for it: add it to the loss, times the sum of every layer's "
+	    "l_aux.\n"
 	    "AUX_LOSS_COEFFICIENT = %s\n\n\n",
 	    number_text(out->arena, aux_coefficient(plan)));
 	str_addf(out,
 	    "def make_moe_layer(expert):\n"
-	    "    \"\"\"`expert`: a module %lld -> %lld -> %lld, which is copied for each expert of a rank.\"\"\"\n"
+	    "    \"\"\"`expert`: a module %lld -> %lld -> %lld, which is copied for each expert of "
+	    "a rank.\"\"\"\n"
 	    "    return MoE(\n"
 	    "        hidden_size=%lld,\n        expert=expert,\n        num_experts=%lld,\n"
 	    "        ep_size=%lld,\n        k=%lld,\n",
 	    (long long)plan->model->hidden, (long long)ffn->expert_width,
-	    (long long)plan->model->hidden, (long long)plan->model->hidden,
-	    (long long)ffn->experts, (long long)s->ep, (long long)ffn->top_k);
+	    (long long)plan->model->hidden, (long long)plan->model->hidden, (long long)ffn->experts,
+	    (long long)s->ep, (long long)ffn->top_k);
 	str_addf(out,
-	    "        capacity_factor=%s,\n        eval_capacity_factor=%s,\n        min_capacity=4,\n"
+	    "        capacity_factor=%s,\n        eval_capacity_factor=%s,\n        "
+	    "min_capacity=4,\n"
 	    "        drop_tokens=%s,\n        use_residual=False,\n        use_tutel=False,\n"
 	    "        enable_expert_tensor_parallelism=%s,\n    )\n\n\n",
 	    factor, factor, python_bool(drops), python_bool(s->expert_tp == 1));
@@ -141,7 +145,8 @@ add_pipeline(struct str *out, const struct plan_view *plan)
 	    "    each stage gets %lld decoder layers.\"\"\"\n"
 	    "    return PipelineModule(\n        layers=layers,\n        loss_fn=loss_fn,\n"
 	    "        num_stages=%lld,\n"
-	    "        topology=PipeModelDataParallelTopology(num_pp=%lld, num_mp=%lld, num_dp=%lld),\n"
+	    "        topology=PipeModelDataParallelTopology(num_pp=%lld, num_mp=%lld, "
+	    "num_dp=%lld),\n"
 	    "        partition_method=f\"type:^{decoder_layer_class.__name__}$\",\n"
 	    "        activation_checkpoint_interval=%d,\n    )\n",
 	    (long long)plan->model->layers, (long long)(plan->model->layers / s->pp),
@@ -159,7 +164,8 @@ add_duties(struct str *out, const struct plan_view *plan)
 		    "# tensor parallelism: give deepspeed.initialize() an mpu of %lld ranks%s\n",
 		    (long long)s->tp, s->pp > 1 ? " (the topology below is one)" : "");
 	if (s->recompute.kind == RECOMPUTE_FULL && s->pp == 1)
-		str_add(out, "# recompute: call each decoder layer through deepspeed.checkpointing.checkpoint\n");
+		str_add(out, "# recompute: call each decoder layer through "
+			     "deepspeed.checkpointing.checkpoint\n");
 	if (s->recompute.kind == RECOMPUTE_SELECTIVE)
 		str_add(out, "# recompute: call the attention core of each layer through "
 			     "deepspeed.checkpointing.checkpoint\n");

@@ -41,8 +41,9 @@ emit_torchrun(
 	(void)diags, (void)version;
 	str_add(&out, "#!/bin/sh\n");
 	add_head(&out, plan,
-	    plan->nodes > 1 ? "NODE_RANK=n MASTER_ADDR=host torchrun.sh SCRIPT [ARGUMENTS], on each node"
-			    : "torchrun.sh SCRIPT [ARGUMENTS]");
+	    plan->nodes > 1
+		? "NODE_RANK=n MASTER_ADDR=host torchrun.sh SCRIPT [ARGUMENTS], on each node"
+		: "torchrun.sh SCRIPT [ARGUMENTS]");
 	str_add(&out, "set -eu\n");
 	add_torchrun(&out, plan);
 	str_add(&out, " \\\n    \"$@\"\n");
@@ -69,7 +70,8 @@ emit_deepspeed_launch(
 
 	(void)diags, (void)version;
 	str_add(&out, "#!/bin/sh\n");
-	add_head(&out, plan, "deepspeed.sh SCRIPT [ARGUMENTS], on one node; hosts are in ./hostfile");
+	add_head(
+	    &out, plan, "deepspeed.sh SCRIPT [ARGUMENTS], on one node; hosts are in ./hostfile");
 	str_add(&out, "set -eu\n");
 	str_addf(&out, "deepspeed --hostfile hostfile --num_nodes %lld --num_gpus %lld",
 	    (long long)plan->nodes, (long long)plan->gpus_per_node);
@@ -95,7 +97,8 @@ add_slurm(struct str *out, const struct plan_view *plan)
 		     "export MASTER_PORT=${MASTER_PORT:-29500}\n"
 		     "# shellcheck disable=SC2016 # expanded by each task\n");
 	str_addf(out,
-	    "srun --kill-on-bad-exit=1 sh -c 'exec torchrun --nnodes %lld --nproc-per-node %lld \\\n"
+	    "srun --kill-on-bad-exit=1 sh -c 'exec torchrun --nnodes %lld --nproc-per-node %lld "
+	    "\\\n"
 	    "    --node-rank \"$SLURM_NODEID\" --master-addr \"$MASTER_ADDR\" \\\n"
 	    "    --master-port \"$MASTER_PORT\" \"$@\"' sh \"$@\"\n",
 	    (long long)plan->nodes, (long long)plan->gpus_per_node);
@@ -134,7 +137,8 @@ emit_mpirun(
 	    (long long)plan->strategy.world, (long long)plan->gpus_per_node);
 	str_addf(&out,
 	    "    -x MASTER_ADDR=\"${MASTER_ADDR:?host of rank 0}\" -x MASTER_PORT \\\n"
-	    "    sh -c 'export RANK=\"$OMPI_COMM_WORLD_RANK\" WORLD_SIZE=\"$OMPI_COMM_WORLD_SIZE\"\n"
+	    "    sh -c 'export RANK=\"$OMPI_COMM_WORLD_RANK\" "
+	    "WORLD_SIZE=\"$OMPI_COMM_WORLD_SIZE\"\n"
 	    "        export LOCAL_RANK=\"$OMPI_COMM_WORLD_LOCAL_RANK\"\n"
 	    "        exec %s \"$@\"' sh \"$@\"\n",
 	    PYTHON);

@@ -122,7 +122,8 @@ emit_tutel(
 	    "    return moe.moe_layer(\n",
 	    plan_title(arena, plan), (long long)s->ep);
 	str_addf(&out,
-	    "        gate_type={\"type\": \"top\", \"k\": %lld, \"capacity_factor\": %s, \"fp32_gate\": True},\n"
+	    "        gate_type={\"type\": \"top\", \"k\": %lld, \"capacity_factor\": %s, "
+	    "\"fp32_gate\": True},\n"
 	    "        model_dim=%lld,\n",
 	    (long long)ffn->top_k, number_text(arena, s->capacity > 0 ? s->capacity : 0),
 	    (long long)plan->model->hidden);
@@ -340,13 +341,16 @@ emit_jax(
 	add_axis(&out, "tensor", inner_part(&room, s->tp), s->tp);
 	add_axis(&out, "context", inner_part(&room, s->cp), s->cp);
 	add_axis(&out, "expert", inner_part(&room, ep), ep);
-	add_axis(&out, "fsdp", sharded ? inner_part(&room, s->dp / ep) : 1, sharded ? s->dp / ep : 1);
-	add_axis(&out, "data", sharded ? 1 : inner_part(&room, s->dp / ep), sharded ? 1 : s->dp / ep);
+	add_axis(
+	    &out, "fsdp", sharded ? inner_part(&room, s->dp / ep) : 1, sharded ? s->dp / ep : 1);
+	add_axis(
+	    &out, "data", sharded ? 1 : inner_part(&room, s->dp / ep), sharded ? 1 : s->dp / ep);
 	add_axis(&out, "pipeline", inner_part(&room, s->pp), s->pp);
 	if (room != 1)
 		return refuse_plan(diags, "jax", "no product of its axes is the GPUs of a node");
 	str_addf(&out, "shard_optimizer_over_data: %s\n", s->zero == 1 ? "true" : "false");
-	str_addf(&out, "max_target_length: %lld\nper_device_batch_size: %s\n", (long long)s->seq_len,
+	str_addf(&out, "max_target_length: %lld\nper_device_batch_size: %s\n",
+	    (long long)s->seq_len,
 	    number_text(arena, (double)s->micro_batch * (double)s->dp *
 				   (double)(s->pp > 1 ? s->micro_batches : 1) / (double)s->world));
 	str_addf(&out, "gradient_accumulation_steps: %lld\n",
@@ -357,8 +361,8 @@ emit_jax(
 		    "num_pipeline_repeats: %lld\n",
 		    (long long)s->micro_batches,
 		    (long long)(plan->model->layers / (s->pp * s->vpp)), (long long)s->vpp);
-	str_addf(&out, "remat_policy: %s\n",
-	    s->recompute.kind == RECOMPUTE_FULL ? "full" : "minimal");
+	str_addf(
+	    &out, "remat_policy: %s\n", s->recompute.kind == RECOMPUTE_FULL ? "full" : "minimal");
 	if (model_moe(plan->model))
 		str_addf(&out,
 		    "num_experts: %lld\nnum_experts_per_tok: %lld\ncapacity_factor: %s\n"

@@ -41,7 +41,8 @@ add_argument(struct str *out, const struct key_value *setting)
 
 /* One a line: inside an array, or as the lines of one command. */
 static void
-add_arguments(struct str *out, const struct key_value *settings, const char *indent, const char *end)
+add_arguments(
+    struct str *out, const struct key_value *settings, const char *indent, const char *end)
 {
 	for (; settings; settings = settings->next) {
 		str_add(out, indent);
@@ -84,10 +85,11 @@ add_script(struct str *out, const struct plan_view *plan, const struct key_value
 {
 	str_addf(out, "#!/bin/bash\n# %s\n# Megatron-LM %s\n", plan_title(out->arena, plan),
 	    plan->strategy.framework_version);
-	str_add(out, "# usage: NODE_RANK=n MASTER_ADDR=host pretrain.sh [ARGUMENTS]\n"
-		     "# Data, tokenizer, learning rate and checkpoints are no part of a plan: give them\n"
-		     "# as arguments. Without any it is a short run on made-up data.\n"
-		     "set -eu\n");
+	str_add(out,
+	    "# usage: NODE_RANK=n MASTER_ADDR=host pretrain.sh [ARGUMENTS]\n"
+	    "# Data, tokenizer, learning rate and checkpoints are no part of a plan: give them\n"
+	    "# as arguments. Without any it is a short run on made-up data.\n"
+	    "set -eu\n");
 	add_environment(out, plan);
 	str_add(out, "\nPLAN=(\n");
 	add_arguments(out, settings, "    ", "\n");

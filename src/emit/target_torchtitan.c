@@ -89,7 +89,8 @@ offloads(const struct plan_view *plan)
 static bool
 other_schedule(const struct plan_view *plan)
 {
-	return plan->strategy.schedule == SCHEDULE_ZB || plan->strategy.schedule == SCHEDULE_DUALPIPE;
+	return plan->strategy.schedule == SCHEDULE_ZB ||
+	       plan->strategy.schedule == SCHEDULE_DUALPIPE;
 }
 
 static bool
@@ -267,8 +268,8 @@ add_model(struct str *out, const struct plan_view *plan)
 
 	str_addf(out, "    config.model_spec = model_registry(\n        \"%s\",\n", flavor->name);
 	if (flavor->experts > 0)
-		str_addf(out, "        moe_comm_backend=\"%s\",\n",
-		    backends[plan->strategy.dispatcher]);
+		str_addf(
+		    out, "        moe_comm_backend=\"%s\",\n", backends[plan->strategy.dispatcher]);
 	if (plan->model->mtp_layers > 0)
 		str_addf(out, "        num_mtp_layers=%lld,\n", (long long)plan->model->mtp_layers);
 	str_add(out, "    )\n");
@@ -296,16 +297,18 @@ add_recipe(struct str *out, const struct plan_view *plan, const struct key_value
 	const char *recompute = recompute_class(plan);
 
 	str_addf(out,
-	    "# %s\n# torchtitan %s: -m torchtitan.train --module torchtitan_recipe --config planned\n",
+	    "# %s\n# torchtitan %s: -m torchtitan.train --module torchtitan_recipe --config "
+	    "planned\n",
 	    plan_title(out->arena, plan), plan->strategy.framework_version);
 	add_imports(out, plan);
-	str_addf(out, "def planned() -> Trainer.Config:\n    config = %s()\n",
-	    flavor_of(plan)->recipe);
+	str_addf(
+	    out, "def planned() -> Trainer.Config:\n    config = %s()\n", flavor_of(plan)->recipe);
 	add_model(out, plan);
 	add_loss(out, plan);
 	str_add(out, "    config.parallelism = ParallelismConfig(\n");
 	add_section(out, settings, "parallelism.", "        ", add_python);
-	str_add(out, "    )\n    config.training = dataclasses.replace(\n        config.training,\n");
+	str_add(
+	    out, "    )\n    config.training = dataclasses.replace(\n        config.training,\n");
 	add_section(out, settings, "training.", "        ", add_python);
 	str_add(out, "    )\n    config.compile = CompileConfig(\n");
 	add_section(out, settings, "compile.", "        ", add_python);

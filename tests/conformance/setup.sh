@@ -7,12 +7,14 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
+# shellcheck disable=SC1091,SC2154 # it sets packages and old_torchtitan
 . tests/conformance/packages
 
 root=build/conformance
 tree=$root/trixie
 log=$root/setup.log
 stamp=$tree/conformance.done
+# shellcheck disable=SC2154
 wanted="$packages $old_torchtitan"
 
 fail() {

@@ -30,8 +30,8 @@ power(uint32_t most)
 	return (int64_t)1 << next(most + 1);
 }
 
-static const char *const models[] = {
-    "qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v3", "llama3.1-8b", "gpt-oss-120b", "deepseek-v2-lite"};
+static const char *const models[] = {"qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v3", "llama3.1-8b",
+    "gpt-oss-120b", "deepseek-v2-lite"};
 enum { MODELS = sizeof(models) / sizeof(*models) };
 
 /* --- random plans --------------------------------------------------------------------------- */
@@ -116,8 +116,8 @@ any_layout(const struct fixture *f, struct plan_view *plan)
 
 /* A random valid plan, or false. */
 static bool
-any_plan(const struct fixture *f, enum framework framework, const char *version,
-    struct plan_view *plan)
+any_plan(
+    const struct fixture *f, enum framework framework, const char *version, struct plan_view *plan)
 {
 	static void (*const choose[])(struct strategy *) = {
 	    any_megatron, any_deepspeed, any_torchtitan};
@@ -159,7 +159,7 @@ enum {
 
 #define SIZE(name)                                                                                 \
 	{                                                                                          \
-		#name, offsetof(struct strategy, name)                                             \
+#name, offsetof(struct strategy, name)                                             \
 	}
 static const struct {
 	const char *name;
@@ -239,8 +239,8 @@ compare_settings(
 }
 
 static void
-compare_layouts(struct str *out, const struct plan_view *plan, const struct strategy *back,
-    struct diags *diags)
+compare_layouts(
+    struct str *out, const struct plan_view *plan, const struct strategy *back, struct diags *diags)
 {
 	struct layout layout;
 	int chunks = plan->layout.pp * plan->layout.vpp;
@@ -256,8 +256,8 @@ compare_layouts(struct str *out, const struct plan_view *plan, const struct stra
 }
 
 static const char *
-differences(struct fixture *f, const struct plan_view *plan, const struct strategy *back,
-    unsigned without)
+differences(
+    struct fixture *f, const struct plan_view *plan, const struct strategy *back, unsigned without)
 {
 	struct str out = str_new(f->arena);
 
@@ -266,7 +266,8 @@ differences(struct fixture *f, const struct plan_view *plan, const struct strate
 
 		if (!model_moe(plan->model) && strstr("etp edp", sizes[i].name))
 			continue;
-		differ_int(&out, sizes[i].name, *(const int64_t *)(const void *)(a + sizes[i].offset),
+		differ_int(&out, sizes[i].name,
+		    *(const int64_t *)(const void *)(a + sizes[i].offset),
 		    *(const int64_t *)(const void *)(b + sizes[i].offset));
 	}
 	compare_settings(&out, &plan->strategy, back, model_moe(plan->model) != NULL, without);
@@ -279,8 +280,8 @@ differences(struct fixture *f, const struct plan_view *plan, const struct strate
 struct way {
 	const char *target, *version;
 	enum framework framework;
-	const char *file;    /* which of the files is read; NULL all of them */
-	const char *launch;  /* target whose files say the world */
+	const char *file;   /* which of the files is read; NULL all of them */
+	const char *launch; /* target whose files say the world */
 	unsigned without;
 	bool (*readable)(const struct plan_view *plan); /* NULL: always */
 };
@@ -298,10 +299,11 @@ find_target(const char *name)
 static void
 import(struct fixture *f, struct config *config, const struct emitted *file, const char *what)
 {
-	int result = config_import(config, f->arena, f->diags, file->name, file->text, strlen(file->text));
+	int result =
+	    config_import(config, f->arena, f->diags, file->name, file->text, strlen(file->text));
 
-	cr_assert(result == 0 && f->diags->errors == 0, "%s of %s is not read: %s\n%s", file->name, what,
-	    f->diags->last ? f->diags->last->message : "?", file->text);
+	cr_assert(result == 0 && f->diags->errors == 0, "%s of %s is not read: %s\n%s", file->name,
+	    what, f->diags->last ? f->diags->last->message : "?", file->text);
 }
 
 /* A file of comments alone has nothing to read. */
@@ -319,8 +321,8 @@ read_back(struct fixture *f, const struct way *way, const struct plan_view *plan
     const struct emitted *files, struct strategy *back)
 {
 	const char *what = strategy_options_text(f->arena, &plan->strategy);
-	const struct emitted *launch = way->launch
-	    ? find_target(way->launch)->emit(f->arena, f->diags, plan, NULL) : NULL;
+	const struct emitted *launch =
+	    way->launch ? find_target(way->launch)->emit(f->arena, f->diags, plan, NULL) : NULL;
 	struct config config;
 
 	config_init(&config);
@@ -341,8 +343,8 @@ try_plan(struct fixture *f, const struct way *way, const struct plan_view *plan)
 {
 	const struct emit_target *target = find_target(way->target);
 	const char *version = way->version ? way->version : target->newest;
-	const struct emitted *files =
-	    target->emit(f->arena, diags_new(f->arena), plan, version), *file = files;
+	const struct emitted *files = target->emit(f->arena, diags_new(f->arena), plan, version),
+			     *file = files;
 	struct strategy back;
 
 	while (way->file && file && strcmp(file->name, way->file) != 0)
@@ -363,7 +365,8 @@ try_way(const struct way *way, int least)
 
 	for (int i = 0; i < MODELS; i++) {
 		struct fixture f = fixture_new(models[i], NULL, "dgx-h100");
-		const char *version = way->version ? way->version : find_target(way->target)->newest;
+		const char *version =
+		    way->version ? way->version : find_target(way->target)->newest;
 
 		for (int j = 0; j < PLANS / MODELS; j++) {
 			struct arena_mark mark = arena_mark(f.arena);
@@ -381,24 +384,29 @@ try_way(const struct way *way, int least)
 
 Test(roundtrip, megatron_script)
 {
-	static const struct way way = {.target = "megatron", .framework = FRAMEWORK_MEGATRON,
-	    .file = "pretrain.sh"};
+	static const struct way way = {
+	    .target = "megatron", .framework = FRAMEWORK_MEGATRON, .file = "pretrain.sh"};
 
 	try_way(&way, 6000);
 }
 
 Test(roundtrip, megatron_arguments)
 {
-	static const struct way way = {.target = "megatron", .version = "0.15",
-	    .framework = FRAMEWORK_MEGATRON, .file = "megatron-arguments.txt", .launch = "slurm"};
+	static const struct way way = {.target = "megatron",
+	    .version = "0.15",
+	    .framework = FRAMEWORK_MEGATRON,
+	    .file = "megatron-arguments.txt",
+	    .launch = "slurm"};
 
 	try_way(&way, 4000);
 }
 
 Test(roundtrip, megatron_bridge)
 {
-	static const struct way way = {.target = "megatron-bridge", .framework = FRAMEWORK_MEGATRON,
-	    .launch = "torchrun", .without = NO_LOSS | NO_GRAPHS};
+	static const struct way way = {.target = "megatron-bridge",
+	    .framework = FRAMEWORK_MEGATRON,
+	    .launch = "torchrun",
+	    .without = NO_LOSS | NO_GRAPHS};
 
 	try_way(&way, 1000);
 }
@@ -413,8 +421,10 @@ has_no_mpu(const struct plan_view *plan)
 
 Test(roundtrip, deepspeed)
 {
-	static const struct way way = {.target = "deepspeed", .framework = FRAMEWORK_DEEPSPEED,
-	    .launch = "deepspeed-launch", .without = NO_LOSS | NO_LENGTH | NO_RECOMPUTE,
+	static const struct way way = {.target = "deepspeed",
+	    .framework = FRAMEWORK_DEEPSPEED,
+	    .launch = "deepspeed-launch",
+	    .without = NO_LOSS | NO_LENGTH | NO_RECOMPUTE,
 	    .readable = has_no_mpu};
 
 	try_way(&way, 600);
@@ -422,16 +432,20 @@ Test(roundtrip, deepspeed)
 
 Test(roundtrip, torchtitan_toml)
 {
-	static const struct way way = {.target = "torchtitan", .version = "0.2.2",
-	    .framework = FRAMEWORK_TORCHTITAN, .launch = "mpirun"};
+	static const struct way way = {.target = "torchtitan",
+	    .version = "0.2.2",
+	    .framework = FRAMEWORK_TORCHTITAN,
+	    .launch = "mpirun"};
 
 	try_way(&way, 3000);
 }
 
 Test(roundtrip, torchtitan_overrides)
 {
-	static const struct way way = {.target = "torchtitan", .framework = FRAMEWORK_TORCHTITAN,
-	    .file = "torchtitan-overrides.txt", .launch = "torchrun",
+	static const struct way way = {.target = "torchtitan",
+	    .framework = FRAMEWORK_TORCHTITAN,
+	    .file = "torchtitan-overrides.txt",
+	    .launch = "torchrun",
 	    .without = NO_LOSS};
 
 	try_way(&way, 200);

@@ -124,7 +124,8 @@ Test(emit_keys, nothing_is_left_to_a_default)
 	expect_text(&f, &plan, "moe_layer_freq", "([0]*3+[1]*58)");
 	expect_text(&f, &plan, "moe_shared_expert_intermediate_size", "2048");
 	expect_text(&f, &plan, "mtp_num_layers", "1");
-	cr_expect_null(written(&f, &plan, "kv_channels"), "latent attention has head sizes of its own");
+	cr_expect_null(
+	    written(&f, &plan, "kv_channels"), "latent attention has head sizes of its own");
 	fixture_free(&f);
 }
 

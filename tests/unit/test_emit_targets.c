@@ -39,7 +39,8 @@ emit(struct fixture *f, const struct plan_view *plan, const char *name)
 }
 
 static void
-expect_refused(struct fixture *f, const struct plan_view *plan, const char *name, const char *reason)
+expect_refused(
+    struct fixture *f, const struct plan_view *plan, const char *name, const char *reason)
 {
 	int errors = f->diags->errors;
 	const struct diag *diag = f->diags->last;
@@ -75,11 +76,13 @@ Test(emit_targets, megatron_environment_follows_the_machine)
 	struct fixture f = fixture_new("qwen3-30b-a3b", NULL, "dgx-h100x2");
 	struct plan_view plan = plan_of(&f, fixture_strategy(&f, 2, 1, 1, 1, 8, 1, 256, 4096));
 
-	expect_line(emit(&f, &plan, "megatron"), "pretrain.sh", "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");
+	expect_line(
+	    emit(&f, &plan, "megatron"), "pretrain.sh", "export CUDA_DEVICE_MAX_CONNECTIONS=1\n");
 	plan.gpu = "B200-SXM6-180GB";
 	cr_expect_null(strstr(emit(&f, &plan, "megatron")->next->text, "CONNECTIONS"));
 	plan.strategy.zero = 3;
-	expect_line(emit(&f, &plan, "megatron"), "pretrain.sh", "unset CUDA_DEVICE_MAX_CONNECTIONS\n");
+	expect_line(
+	    emit(&f, &plan, "megatron"), "pretrain.sh", "unset CUDA_DEVICE_MAX_CONNECTIONS\n");
 	fixture_free(&f);
 }
 
@@ -143,9 +146,11 @@ Test(emit_targets, the_total_batch_is_left_out_with_autotp)
 	s.dp = s.edp = 0;
 	strategy_derive(&s, f.model, 0);
 	plan = plan_of(&f, s);
-	expect_line(emit(&f, &plan, "deepspeed"), "ds_config.json", "\"gradient_accumulation_steps\": 32");
+	expect_line(
+	    emit(&f, &plan, "deepspeed"), "ds_config.json", "\"gradient_accumulation_steps\": 32");
 	cr_expect_null(strstr(emit(&f, &plan, "deepspeed")->text, "train_batch_size\""));
-	expect_line(emit(&f, &plan, "deepspeed"), "ds_config.json", "\"preset_model\": \"mixtral\"");
+	expect_line(
+	    emit(&f, &plan, "deepspeed"), "ds_config.json", "\"preset_model\": \"mixtral\"");
 	fixture_free(&f);
 }
 
