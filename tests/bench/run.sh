@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Measures accuracy and speed: replays the published runs of runs.csv, times the search, places experts.
 #
-# usage: tests/bench/run.sh [accuracy|speed|placement]     builds what is missing with -O2 (OBJ: build/release)
+# usage: tests/bench/run.sh [accuracy|speed|placing]     builds what is missing with -O2 (OBJ: build/release)
 set -eu
 
 cd "$(dirname "$0")/../.."
-what=${1:-accuracy speed placement}
+what=${1:-accuracy speed placing}
 obj=${OBJ:-build/release}
 
 status=0

@@ -7,7 +7,7 @@
  * the statistics of public traces; files of loads may be named to be measured too. Files by
  * domain are measured summed, and their first four domains as four nodes.
  *
- * usage: placement [LOADS...]
+ * usage: placing [LOADS...]
  */
 #include <math.h>
 #include <stdio.h>
