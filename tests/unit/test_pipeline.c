@@ -149,7 +149,8 @@ Test(pipeline, the_recompute_count_is_chosen_for_all_stages)
 		}
 		cr_assert_eq(solution.status, MILP_OPTIMAL);
 		check_solution(&in, &solution, best.time_s);
-		chosen[solution.recomputed]++;
+		if (solution.recomputed < 16) /* MODEL_MAX_LAYERS: all of them */
+			chosen[solution.recomputed]++;
 	}
 	cr_assert_gt(by_glpk, 50);
 	cr_assert(chosen[1] > 10 && chosen[2] > 3, "%d, %d", chosen[1], chosen[2]);
