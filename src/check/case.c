@@ -460,7 +460,7 @@ read_variant(struct reader *r, const struct doc *doc, const struct doc *override
 	int result = 0;
 
 	r->out = arena_alloc(r->arena, sizeof(*r->out));
-	r->out->unknown = arena_array(r->arena, MAX_UNKNOWN, sizeof(*r->out->unknown));
+	r->out->unknown = arena_array(r->arena, MAX_UNKNOWN, sizeof(struct doc *));
 	config_init(&r->out->config);
 	whole_experts = start_framework(r, doc_get(doc, "framework"));
 	for (const struct doc *value = input->first; value; value = value->next)
