@@ -189,7 +189,7 @@ flash_fill(double keys)
 static double
 flash_rate(const struct context *c)
 {
-	double keys = (double)(c->s->seq_len / c->s->cp);
+	double keys = (double)c->s->seq_len / (double)c->s->cp;
 	double rate = half_flops(&c->e->cluster->gpu) * flash_fill(keys);
 
 	return c->s->framework == FRAMEWORK_TORCHTITAN ? rate * rate_table[RATE_FLASH_UNTUNED].value
