@@ -99,12 +99,13 @@ shell_backquote(
 	size_t start = cursor->at;
 
 	(void)quoted;
-	for (cursor->at++; shell_peek(cursor, 0) != '`'; cursor->at++) {
+	for (cursor->at++; shell_peek(cursor, 0) != '`';) {
 		if (cursor->at >= cursor->text.length)
 			return shell_fail(
 			    shell, cursor->text.origin[start], "this '`' is not closed");
-		if (shell_peek(cursor, 0) == '\\')
-			cursor->at++;
+		if (shell_take_mark(shell, cursor, NULL))
+			continue;
+		cursor->at += shell_peek(cursor, 0) == '\\' ? 2 : 1;
 	}
 	cursor->at++;
 	add_mark(shell, builder, SHELL_VALUE, cursor, start);

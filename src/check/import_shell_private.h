@@ -91,6 +91,11 @@ bool shell_equals(const struct shell_text *text, const char *word);
 /* The byte under the cursor, '\0' at the end; its place in the file. */
 char shell_peek(const struct shell_cursor *cursor, size_t ahead);
 uint32_t shell_origin(const struct shell_cursor *cursor);
+/*
+ * A mark at the cursor, as text that is read a second time has them: nothing in it is
+ * looked at. Copies it (`text` may be NULL); false when there is none.
+ */
+bool shell_take_mark(struct shell *shell, struct shell_cursor *cursor, struct shell_text *text);
 bool shell_is_name(char c, bool first);
 /* Bytes of a name at the cursor, 0 when there is none. */
 size_t shell_name_length(const struct shell_cursor *cursor);

@@ -25,11 +25,12 @@ shell_skip_single(struct shell *shell, struct shell_cursor *cursor)
 	bool escapes = cursor->at > 0 && cursor->text.bytes[cursor->at - 1] == '$';
 
 	cursor->at++;
-	for (; shell_peek(cursor, 0) != '\''; cursor->at++) {
+	while (shell_peek(cursor, 0) != '\'') {
 		if (cursor->at >= cursor->text.length)
 			return shell_fail(shell, start, "this quote is not closed");
-		if (escapes && shell_peek(cursor, 0) == '\\')
-			cursor->at++;
+		if (shell_take_mark(shell, cursor, NULL))
+			continue;
+		cursor->at += escapes && shell_peek(cursor, 0) == '\\' ? 2 : 1;
 	}
 	cursor->at++;
 	return 0;
@@ -41,11 +42,12 @@ skip_back(struct shell *shell, struct shell_cursor *cursor)
 	uint32_t start = shell_origin(cursor);
 
 	cursor->at++;
-	for (; shell_peek(cursor, 0) != '`'; cursor->at++) {
+	while (shell_peek(cursor, 0) != '`') {
 		if (cursor->at >= cursor->text.length)
 			return shell_fail(shell, start, "this '`' is not closed");
-		if (shell_peek(cursor, 0) == '\\')
-			cursor->at++;
+		if (shell_take_mark(shell, cursor, NULL))
+			continue;
+		cursor->at += shell_peek(cursor, 0) == '\\' ? 2 : 1;
 	}
 	cursor->at++;
 	return 0;
@@ -59,6 +61,8 @@ shell_skip_braces(struct shell *shell, struct shell_cursor *cursor, uint32_t sta
 
 		if (cursor->at >= cursor->text.length)
 			return shell_fail(shell, start, "this '${' is not closed");
+		if (shell_take_mark(shell, cursor, NULL))
+			continue;
 		if (c == '"' || c == '`' || (c == '\'' && !quoted)) {
 			if ((c == '"'    ? skip_double(shell, cursor)
 				    : c == '`' ? skip_back(shell, cursor)
@@ -98,6 +102,8 @@ skip_double(struct shell *shell, struct shell_cursor *cursor)
 
 		if (cursor->at >= cursor->text.length)
 			result = shell_fail(shell, start, "this quote is not closed");
+		else if (shell_take_mark(shell, cursor, NULL))
+			continue;
 		else if (c == '$' && (next == '(' || next == '{'))
 			result = skip_dollar(shell, cursor);
 		else if (c == '`')
@@ -124,6 +130,8 @@ skip_piece(struct shell *shell, struct shell_cursor *cursor, int *depth)
 {
 	char c = shell_peek(cursor, 0), next = shell_peek(cursor, 1);
 
+	if (shell_take_mark(shell, cursor, NULL))
+		return 0;
 	if (c == '\'')
 		return shell_skip_single(shell, cursor);
 	if (c == '"')

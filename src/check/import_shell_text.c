@@ -146,6 +146,25 @@ shell_peek(const struct shell_cursor *cursor, size_t ahead)
 							 : '\0';
 }
 
+bool
+shell_take_mark(struct shell *shell, struct shell_cursor *cursor, struct shell_text *text)
+{
+	char c = shell_peek(cursor, 0);
+
+	if (c != SHELL_VALUE && c != SHELL_WORDS && c != SHELL_UNSET)
+		return false;
+	do {
+		c = shell_peek(cursor, 0);
+		if (text)
+			shell_put(shell, text, c, shell_origin(cursor));
+		cursor->at++;
+	} while (c != SHELL_END && cursor->at < cursor->text.length);
+	/* a text that was cut inside of one */
+	if (c != SHELL_END && text)
+		shell_put(shell, text, SHELL_END, shell_origin(cursor));
+	return true;
+}
+
 uint32_t
 shell_origin(const struct shell_cursor *cursor)
 {

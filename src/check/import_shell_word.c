@@ -76,6 +76,8 @@ shell_double_quoted(struct shell *shell, struct shell_cursor *cursor, struct wor
 
 		if (cursor->at >= cursor->text.length)
 			return shell_fail(shell, start, "this quote is not closed");
+		if (shell_take_mark(shell, cursor, &builder->text))
+			continue;
 		if (c == '$') {
 			result = shell_dollar(shell, cursor, builder, true);
 		} else if (c == '`') {
@@ -84,7 +86,7 @@ shell_double_quoted(struct shell *shell, struct shell_cursor *cursor, struct wor
 			cursor->at += 2;
 		} else {
 			if (c == '\\' && next != '\0' && strchr("$`\"\\", next))
-				cursor->at++;
+				cursor->at++; /* the next one as it is */
 			shell_put(shell, &builder->text, shell_peek(cursor, 0), shell_origin(cursor));
 			cursor->at++;
 		}
@@ -103,10 +105,13 @@ single_quoted(struct shell *shell, struct shell_cursor *cursor, struct word_buil
 	uint32_t start = shell_origin(cursor);
 
 	builder->have = true;
-	for (cursor->at++; shell_peek(cursor, 0) != '\''; cursor->at++) {
+	for (cursor->at++; shell_peek(cursor, 0) != '\'';) {
 		if (cursor->at >= cursor->text.length)
 			return shell_fail(shell, start, "this quote is not closed");
+		if (shell_take_mark(shell, cursor, &builder->text))
+			continue;
 		shell_put(shell, &builder->text, shell_peek(cursor, 0), shell_origin(cursor));
+		cursor->at++;
 	}
 	cursor->at++;
 	return 0;
@@ -129,17 +134,20 @@ ansi_quoted(struct shell *shell, struct shell_cursor *cursor, struct word_builde
 	uint32_t start = shell_origin(cursor);
 
 	builder->have = true;
-	for (cursor->at++; shell_peek(cursor, 0) != '\''; cursor->at++) {
+	for (cursor->at++; shell_peek(cursor, 0) != '\'';) {
 		char c = shell_peek(cursor, 0);
 
 		if (cursor->at >= cursor->text.length)
 			return shell_fail(shell, start, "this quote is not closed");
+		if (shell_take_mark(shell, cursor, &builder->text))
+			continue;
 		if (c == '\\') {
 			cursor->at++;
 			c = escaped(shell_peek(cursor, 0));
 		}
 		if (c > SHELL_UNSET || c < 0)
 			shell_put(shell, &builder->text, c, shell_origin(cursor));
+		cursor->at++;
 	}
 	cursor->at++;
 	return 0;
@@ -173,6 +181,10 @@ plain_byte(struct shell *shell, struct shell_cursor *cursor, struct word_builder
 			cursor->at++;
 			return;
 		}
+		if (shell_take_mark(shell, cursor, &builder->text)) {
+			builder->have = true;
+			return;
+		}
 	} else if (c == '*' || c == '?' || (c == '{' && begins_braces(cursor))) {
 		builder->pattern = true;
 	}
@@ -187,6 +199,10 @@ word_piece(struct shell *shell, struct shell_cursor *cursor, struct word_builder
 {
 	char c = shell_peek(cursor, 0), next = shell_peek(cursor, 1);
 
+	if (shell_take_mark(shell, cursor, &builder->text)) {
+		builder->have = true;
+		return shell->failed ? -1 : 0;
+	}
 	if (c == '\'')
 		return single_quoted(shell, cursor, builder);
 	if (c == '"')
@@ -254,6 +270,8 @@ shell_expand_quoted(struct shell *shell, const struct shell_text *text, struct s
 		char c = shell_peek(&cursor, 0);
 		int result = 0;
 
+		if (shell_take_mark(shell, &cursor, &builder.text))
+			continue;
 		if (c == '$')
 			result = shell_dollar(shell, &cursor, &builder, true);
 		else if (c == '`')

@@ -244,6 +244,8 @@ Test(import_shell, commands_in_text)
 	static const struct row rows[] = {
 	    {"C=\"show a 'b c'\"; eval $C; $C", "[a][b c] [a]['b][c']"},
 	    {"eval \"show x &> log\"", "[x]"},
+	    {"A=$(echo \"a ; b' |\"); eval \"show $A 'q $A' end\"",
+	        "[?$(echo \"a ; b' |\")?][?q $(echo \"a ; b' |\")?][end]"},
 	    {"srun -N 2 bash -c \"cd x; show a b\"", "{srun}{-N}{2}[a][b]"},
 	    {"A=1; bash -lc 'show $A $B'", "[1][?$B?]"},
 	    {"sh -c 'show \"$@\"' name a b", "[a][b]"},
