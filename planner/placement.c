@@ -45,7 +45,8 @@ check_slots(struct diags *diags, const struct loads *loads, const struct placeme
 		diag_error(diags, file_of(loads),
 		    "%lld experts do not fit into %lld slots (%d GPUs x %d)", experts, slots,
 		    o->gpus, o->slots_per_gpu);
-		diag_last_hint(diags, "%lld slots a GPU hold them", (experts + o->gpus - 1) / o->gpus);
+		diag_last_hint(
+		    diags, "%lld slots a GPU hold them", (experts + o->gpus - 1) / o->gpus);
 		return -1;
 	}
 	if (o->slots_per_gpu > experts)
@@ -161,8 +162,9 @@ layer_baselines(struct run *run, int l, struct placement_layer *layer)
 		struct assignment *a =
 		    placement_baseline(run->arena, run->loads, run->o, l, (enum baseline)b);
 		struct assignment *next = l + 1 < run->loads->layers && run->loads->next[l]
-		    ? placement_baseline(run->arena, run->loads, run->o, l + 1, (enum baseline)b)
-		    : NULL;
+					      ? placement_baseline(run->arena, run->loads, run->o,
+						    l + 1, (enum baseline)b)
+					      : NULL;
 
 		if (a)
 			placement_cost(
@@ -176,13 +178,13 @@ layer_cost(struct run *run, int l, struct placement_layer *layer)
 {
 	struct arena_mark mark = arena_mark(run->arena);
 	int slots = run->o->gpus * run->o->slots_per_gpu;
-	struct assignment a = assignment_of_slots(
-	    run->arena, layer->expert_of_slot, slots, run->o->slots_per_gpu);
+	struct assignment a =
+	    assignment_of_slots(run->arena, layer->expert_of_slot, slots, run->o->slots_per_gpu);
 	struct assignment next;
 
 	if (l + 1 < run->loads->layers)
-		next = assignment_of_slots(run->arena,
-		    run->placement->layer[l + 1].expert_of_slot, slots, run->o->slots_per_gpu);
+		next = assignment_of_slots(run->arena, run->placement->layer[l + 1].expert_of_slot,
+		    slots, run->o->slots_per_gpu);
 	placement_cost(run->arena, run->loads, run->o, l, &a,
 	    l + 1 < run->loads->layers ? &next : NULL, &layer->cost);
 	arena_reset(run->arena, mark);
@@ -203,8 +205,8 @@ solve_layer(struct run *run, int l)
 	layer_stats(p.total, p.experts, &layer->stats);
 	layer->dropped = layer_dropped(p.total, p.experts, run->o->capacity);
 	answer = solve_load(run->arena, &p, &rng);
-	memcpy(layer->expert_of_slot, answer.expert_of_slot,
-	    (size_t)(p.gpus * p.slots) * sizeof(int));
+	memcpy(
+	    layer->expert_of_slot, answer.expert_of_slot, (size_t)(p.gpus * p.slots) * sizeof(int));
 	layer->lower_bound = ratio_of(&p, answer.bound);
 	layer->proof = answer.proof;
 	if (run->o->goal == GOAL_TRAFFIC && !run->placement->no_traffic_gain)
@@ -247,8 +249,8 @@ placement_in_use(struct run *run, int l)
 static void
 cost_of_slots(struct run *run, int l, const int *slots, struct placement_cost *cost)
 {
-	struct assignment a = assignment_of_slots(run->arena, slots,
-	    run->o->gpus * run->o->slots_per_gpu, run->o->slots_per_gpu);
+	struct assignment a = assignment_of_slots(
+	    run->arena, slots, run->o->gpus * run->o->slots_per_gpu, run->o->slots_per_gpu);
 
 	placement_cost(run->arena, run->loads, run->o, l, &a, NULL, cost);
 }
@@ -265,11 +267,9 @@ settle_layer(struct run *run, int l)
 
 	layer_problem_init(run->arena, &p, run->loads, run->o, l);
 	if (from && !p.slow && !(chain && p.nodes == 1))
-		placement_rename(
-		    run->arena, &p, from, !p.source && !chain, layer->expert_of_slot);
+		placement_rename(run->arena, &p, from, !p.source && !chain, layer->expert_of_slot);
 	if (from && run->o->goal == GOAL_LOAD)
-		placement_migrate(
-		    run->arena, &p, from, run->o->move_cost, layer->expert_of_slot);
+		placement_migrate(run->arena, &p, from, run->o->move_cost, layer->expert_of_slot);
 	if (from)
 		layer->moved = placement_moves(&p, from, layer->expert_of_slot);
 	if (run->o->from)
@@ -304,8 +304,7 @@ finish_layer(struct run *run, int l)
 /* --- the whole --- */
 
 static struct placement *
-placement_new(
-    struct arena *arena, const struct loads *loads, const struct placement_options *o)
+placement_new(struct arena *arena, const struct loads *loads, const struct placement_options *o)
 {
 	struct placement *placement = arena_alloc(arena, sizeof(*placement));
 	size_t slots = (size_t)o->gpus * (size_t)o->slots_per_gpu;
@@ -317,8 +316,7 @@ placement_new(
 	placement->slots_per_gpu = o->slots_per_gpu;
 	placement->copies = (int)slots - loads->experts;
 	placement->goal = o->goal;
-	placement->layer =
-	    arena_array(arena, (size_t)loads->layers, sizeof(*placement->layer));
+	placement->layer = arena_array(arena, (size_t)loads->layers, sizeof(*placement->layer));
 	for (int l = 0; l < loads->layers; l++) {
 		placement->layer[l].number = loads->number[l];
 		placement->layer[l].tolerance = -1;
@@ -328,7 +326,8 @@ placement_new(
 	return placement;
 }
 
-/* Whether traffic is worth a placement: what contiguous experts send, and the least there could be. */
+/* Whether traffic is worth a placement: what contiguous experts send, and the least there could be.
+ */
 static void
 look_at_traffic(struct run *run)
 {
@@ -336,8 +335,8 @@ look_at_traffic(struct run *run)
 
 	for (int l = 0; l < run->loads->layers; l++) {
 		struct arena_mark mark = arena_mark(run->arena);
-		struct assignment *a = placement_baseline(
-		    run->arena, run->loads, run->o, l, BASELINE_CONTIGUOUS);
+		struct assignment *a =
+		    placement_baseline(run->arena, run->loads, run->o, l, BASELINE_CONTIGUOUS);
 		struct placement_cost cost;
 		struct layer_problem p;
 
@@ -348,8 +347,8 @@ look_at_traffic(struct run *run)
 		    traffic_least_share(run->arena, &p) / run->loads->layers;
 		arena_reset(run->arena, mark);
 	}
-	placement->no_traffic_gain = placement->share_low_mean >
-	    placement->contiguous_share * (1 - LEAST_TRAFFIC_GAIN);
+	placement->no_traffic_gain =
+	    placement->share_low_mean > placement->contiguous_share * (1 - LEAST_TRAFFIC_GAIN);
 }
 
 static void
@@ -396,7 +395,8 @@ summarise(struct placement *placement)
 			add_cost(&placement->baseline_mean[b], &layer->baseline[b], weight);
 		for (int k = 0; k < PLACEMENT_POINTS; k++) {
 			placement->point_mean[k].feasible =
-			    layer->points[k].feasible && (l == 0 || placement->point_mean[k].feasible);
+			    layer->points[k].feasible &&
+			    (l == 0 || placement->point_mean[k].feasible);
 			add_cost(&placement->point_mean[k].cost, &layer->points[k].cost, weight);
 			placement->point_mean[k].share_low += weight * layer->points[k].share_low;
 			placement->shares_proven[k] += layer->points[k].share_proven;

@@ -16,8 +16,7 @@
 
 const char *const baseline_names[] = {
     "contiguous", "round_robin", "eplb_global", "eplb_hierarchical", NULL};
-const char *const baseline_labels[] = {
-    "contiguous", "round robin", "EPLB", "EPLB by nodes", NULL};
+const char *const baseline_labels[] = {"contiguous", "round robin", "EPLB", "EPLB by nodes", NULL};
 
 /* Items into `packs` packs of equal count: the pack of each. */
 static void
@@ -110,8 +109,8 @@ place_simply(const struct layer_problem *p, bool round, struct assignment *a)
 {
 	for (int e = 0; e < p->experts; e++) {
 		a->expert[a->copies] = e;
-		a->gpu[a->copies++] = round ? e % p->gpus
-		                            : (int)((int64_t)e * p->gpus / p->experts);
+		a->gpu[a->copies++] =
+		    round ? e % p->gpus : (int)((int64_t)e * p->gpus / p->experts);
 	}
 }
 

@@ -65,8 +65,8 @@ pigeonhole(const double *prefix, int n, int bins, int slots)
 
 		if (last + slots - 1 - j > n)
 			break;
-		bound = fmax(bound, prefix[last] - prefix[last - 1 - j] +
-		        lightest(prefix, n, slots - 1 - j));
+		bound = fmax(bound,
+		    prefix[last] - prefix[last - 1 - j] + lightest(prefix, n, slots - 1 - j));
 	}
 	return bound;
 }
@@ -80,8 +80,8 @@ crowded(const double *prefix, int n, int bins, int slots)
 		double least = INFINITY;
 
 		for (int h = (top + slots - 1) / slots; h <= top; h++)
-			least = fmin(least,
-			    (prefix[top] + lightest(prefix, n, h * slots - top)) / h);
+			least =
+			    fmin(least, (prefix[top] + lightest(prefix, n, h * slots - top)) / h);
 		bound = fmax(bound, least);
 	}
 	return bound;
@@ -157,7 +157,7 @@ closed_vector(struct arena *scratch, const struct bound_problem *p, double *w)
 
 	sort_down(w, n);
 	bound = copies ? closed_copies(w, n, p->bins, p->slots, count)
-	               : closed_single(w, prefix, n, p->bins, p->slots);
+		       : closed_single(w, prefix, n, p->bins, p->slots);
 	if (!p->slow)
 		return whole && !copies ? ceil(bound * (1 - 1e-15)) : bound;
 	for (int b = 0; b < p->bins; b++) {

@@ -20,16 +20,22 @@
 #include "planner/placement_nodes.h"
 #include "planner/placement_pairs.h"
 
-enum { MAX_STATES = 3000, STARTS = 4, MAX_SWEEPS = 30, CHAIN_ROUNDS = 20, MAX_VITERBI_EXPERTS = 16 };
+enum {
+	MAX_STATES = 3000,
+	STARTS = 4,
+	MAX_SWEEPS = 30,
+	CHAIN_ROUNDS = 20,
+	MAX_VITERBI_EXPERTS = 16
+};
 
 struct chain {
 	struct arena *arena;
 	const struct loads *loads;
 	int layers, experts, bins, each;
-	struct layer_problem *p;   /* [layer] */
-	double *cap;               /* [layer] */
-	int *bin_of;               /* [layer][expert] */
-	double all;                /* transitions */
+	struct layer_problem *p; /* [layer] */
+	double *cap;		 /* [layer] */
+	int *bin_of;		 /* [layer][expert] */
+	double all;		 /* transitions */
 };
 
 static const int *
@@ -135,8 +141,8 @@ static void
 viterbi_step(const struct chain *c, const struct states *states, int layer, const double *best,
     const bool *fits, double *next, int *from)
 {
-	double *toward = arena_array(
-	    c->arena, (size_t)c->bins * (size_t)c->experts, sizeof(double));
+	double *toward =
+	    arena_array(c->arena, (size_t)c->bins * (size_t)c->experts, sizeof(double));
 
 	for (int t = 0; t < states->count; t++)
 		next[t] = -INFINITY;
@@ -175,8 +181,7 @@ solve_viterbi(struct chain *c)
 		double *swap = best;
 
 		for (size_t t = 0; t < n; t++)
-			fits[t] = state_fits(
-			    c, l, states.bin_of + t * (size_t)c->experts, load);
+			fits[t] = state_fits(c, l, states.bin_of + t * (size_t)c->experts, load);
 		if (l == 0) {
 			for (size_t t = 0; t < n; t++)
 				best[t] = fits[t] ? 0 : -INFINITY;
@@ -226,8 +231,12 @@ static void
 solve_turn(struct chain *c, struct rng *rng, int *bin_of, int layer, double *gain)
 {
 	struct arena_mark mark = arena_mark(c->arena);
-	struct node_problem np = {.experts = c->experts, .nodes = c->bins, .each = c->each,
-	    .gain = gain, .load = c->p[layer].total, .all = c->p[layer].sum * 2,
+	struct node_problem np = {.experts = c->experts,
+	    .nodes = c->bins,
+	    .each = c->each,
+	    .gain = gain,
+	    .load = c->p[layer].total,
+	    .all = c->p[layer].sum * 2,
 	    .cap = c->cap[layer]};
 	int *mine = bin_of + (size_t)layer * (size_t)c->experts;
 	int *rounded = arena_array(c->arena, (size_t)c->experts, sizeof(int));
@@ -246,12 +255,15 @@ solve_turn(struct chain *c, struct rng *rng, int *bin_of, int layer, double *gai
 static void
 random_start(struct chain *c, struct rng *rng, int *bin_of)
 {
-	double *zero = arena_array(
-	    c->arena, (size_t)c->bins * (size_t)c->experts, sizeof(double));
+	double *zero = arena_array(c->arena, (size_t)c->bins * (size_t)c->experts, sizeof(double));
 
 	for (int l = 0; l < c->layers; l++) {
-		struct node_problem np = {.experts = c->experts, .nodes = c->bins,
-		    .each = c->each, .gain = zero, .load = c->p[l].total, .all = c->p[l].sum,
+		struct node_problem np = {.experts = c->experts,
+		    .nodes = c->bins,
+		    .each = c->each,
+		    .gain = zero,
+		    .load = c->p[l].total,
+		    .all = c->p[l].sum,
 		    .cap = c->cap[l]};
 		int *mine = bin_of + (size_t)l * (size_t)c->experts;
 
@@ -265,8 +277,7 @@ solve_turns(struct chain *c, struct rng *rng)
 {
 	size_t size = (size_t)c->layers * (size_t)c->experts;
 	int *bin_of = arena_array(c->arena, size, sizeof(int));
-	double *gain = arena_array(
-	    c->arena, (size_t)c->bins * (size_t)c->experts, sizeof(double));
+	double *gain = arena_array(c->arena, (size_t)c->bins * (size_t)c->experts, sizeof(double));
 	double best = -1;
 
 	for (int start = 0; start < STARTS; start++) {
@@ -277,8 +288,8 @@ solve_turns(struct chain *c, struct rng *rng)
 		for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
 			before = now;
 			for (int i = 0; i < c->layers; i++)
-				solve_turn(c, rng, bin_of,
-				    sweep % 2 == 0 ? i : c->layers - 1 - i, gain);
+				solve_turn(
+				    c, rng, bin_of, sweep % 2 == 0 ? i : c->layers - 1 - i, gain);
 			now = staying(c, bin_of);
 			if (now <= before * (1 + 1e-6))
 				break;
@@ -337,8 +348,8 @@ most_staying(const struct chain *c)
 static struct chain
 chain_new(struct arena *arena, const struct loads *loads, const struct placement_options *options)
 {
-	struct chain c = {.arena = arena, .loads = loads, .layers = loads->layers,
-	    .experts = loads->experts};
+	struct chain c = {
+	    .arena = arena, .loads = loads, .layers = loads->layers, .experts = loads->experts};
 	size_t layers = (size_t)loads->layers;
 
 	c.bins = options->nodes > 1 ? options->nodes : options->gpus;

@@ -75,7 +75,7 @@ gpu_tokens(const struct recount *r, int gpu, int snapshot, double *at_home)
 	for (int k = 0; k < p->slots_per_gpu; k++)
 		for (int s = 0; s < sources; s++) {
 			double tokens = loads_row(r->loads, r->layer, snapshot, s)[slots[k]] /
-			    r->copies[slots[k]];
+					r->copies[slots[k]];
 
 			sum += tokens;
 			if (!known)
@@ -110,13 +110,13 @@ check_layer(const struct recount *r)
 	}
 	share = p->nodes > 1 ? 1 - home / all : 0;
 	if (!same(slowest * speed / all, layer->cost.ratio))
-		return wrong(r, "the fullest GPU over the mean", layer->cost.ratio,
-		    slowest * speed / all);
+		return wrong(
+		    r, "the fullest GPU over the mean", layer->cost.ratio, slowest * speed / all);
 	if (!same(share, layer->cost.share))
 		return wrong(r, "the share that leaves its node", layer->cost.share, share);
 	if (layer->lower_bound > layer->cost.ratio * (1 + ROUNDING))
-		return wrong(r, "a bound above what it bounds", layer->cost.ratio,
-		    layer->lower_bound);
+		return wrong(
+		    r, "a bound above what it bounds", layer->cost.ratio, layer->lower_bound);
 	return 0;
 }
 
@@ -124,8 +124,8 @@ int
 placement_verify(const struct placement *placement, const struct loads *loads,
     const struct placement_options *options, struct diags *diags)
 {
-	struct recount r = {.placement = placement, .loads = loads, .options = options,
-	    .diags = diags};
+	struct recount r = {
+	    .placement = placement, .loads = loads, .options = options, .diags = diags};
 	struct arena_mark mark = arena_mark(diags->arena);
 	int result = 0;
 

@@ -19,8 +19,8 @@
 const char *const goal_names[] = {"load", "traffic", "pairs", "chain", NULL};
 const char *const goal_labels[] = {"the fullest GPU", "time: fullest GPU and traffic between nodes",
     "pairs of a token on several nodes", "hops between layers", NULL};
-const char *const proof_names[] = {"none", "closed form", "pairing", "copy counts",
-    "set cover LP", "integer programme", NULL};
+const char *const proof_names[] = {
+    "none", "closed form", "pairing", "copy counts", "set cover LP", "integer programme", NULL};
 
 struct placement_price
 placement_price_default(int nodes)
@@ -148,8 +148,7 @@ layer_problem_init(struct arena *arena, struct layer_problem *p, const struct lo
 	p->nodes = options->nodes;
 	p->slots = options->slots_per_gpu;
 	p->slow = placement_slow(arena, options);
-	p->weight =
-	    arena_array(arena, (size_t)p->experts * (size_t)p->vectors, sizeof(double));
+	p->weight = arena_array(arena, (size_t)p->experts * (size_t)p->vectors, sizeof(double));
 	p->total = arena_array(arena, (size_t)p->experts, sizeof(double));
 	for (int t = 0; t < p->vectors; t++)
 		for (int s = 0; s < loads->sources; s++)
@@ -207,16 +206,14 @@ placement_gpu_loads(struct arena *scratch, const struct loads *loads, int layer,
 static double *
 parts_by_node(struct arena *arena, const struct layer_problem *p, const struct assignment *a)
 {
-	double *part =
-	    arena_array(arena, (size_t)p->nodes * (size_t)p->experts, sizeof(double));
+	double *part = arena_array(arena, (size_t)p->nodes * (size_t)p->experts, sizeof(double));
 	double *count = arena_array(arena, (size_t)p->experts, sizeof(double));
 	int per_node = p->gpus / p->nodes;
 
 	for (int i = 0; i < a->copies; i++)
 		count[a->expert[i]]++;
 	for (int i = 0; i < a->copies; i++)
-		part[a->gpu[i] / per_node * p->experts + a->expert[i]] +=
-		    1 / count[a->expert[i]];
+		part[a->gpu[i] / per_node * p->experts + a->expert[i]] += 1 / count[a->expert[i]];
 	return part;
 }
 
@@ -227,15 +224,16 @@ share_leaving(const struct layer_problem *p, const double *part)
 
 	for (int n = 0; n < p->nodes; n++)
 		for (int e = 0; e < p->experts; e++) {
-			double tokens = p->source ? p->source[n * p->experts + e]
-			                          : p->total[e] / p->nodes;
+			double tokens =
+			    p->source ? p->source[n * p->experts + e] : p->total[e] / p->nodes;
 
 			stay += tokens * part[n * p->experts + e];
 		}
 	return p->nodes > 1 ? fmax(0, 1 - stay / p->sum) : 0;
 }
 
-/* sum over vectors of the largest time of `units`, each of gpus / units GPUs, times their number. */
+/* sum over vectors of the largest time of `units`, each of gpus / units GPUs, times their number.
+ */
 static double
 slowest(struct arena *arena, const struct layer_problem *p, const struct assignment *a, int units)
 {
@@ -276,7 +274,7 @@ split_pairs(const struct layer_problem *p, const double *part, int units)
 			if (weight > 0)
 				for (int u = 0; u < units; u++)
 					together += weight * part[u * p->experts + i] *
-					    part[u * p->experts + j];
+						    part[u * p->experts + j];
 		}
 	return all > 0 ? fmax(0, 1 - together / all) : NAN;
 }
@@ -297,7 +295,7 @@ hops_to_next(const struct layer_problem *p, const double *part, const double *ne
 			if (weight > 0)
 				for (int u = 0; u < units; u++)
 					stay += weight * part[u * p->experts + i] *
-					    next[u * p->experts + j];
+						next[u * p->experts + j];
 		}
 	return all > 0 ? fmax(0, 1 - stay / all) : NAN;
 }

@@ -23,8 +23,10 @@ enum { SAMPLED_LAYERS = 12 };
 static struct placement_options
 quick_options(const struct loads *loads, int64_t ep, int64_t nodes)
 {
-	return (struct placement_options){.gpus = (int)ep, .nodes = (int)nodes,
-	    .slots_per_gpu = loads->experts / (int)ep, .quick = true,
+	return (struct placement_options){.gpus = (int)ep,
+	    .nodes = (int)nodes,
+	    .slots_per_gpu = loads->experts / (int)ep,
+	    .quick = true,
 	    .price = placement_price_default((int)nodes)};
 }
 
@@ -57,7 +59,8 @@ hot_on_one_node(struct arena *arena, const struct loads *loads, int64_t ep)
 }
 
 static struct skew_point
-point_on_nodes(struct arena *arena, const struct loads *loads, int64_t ep, int64_t nodes, double hot)
+point_on_nodes(
+    struct arena *arena, const struct loads *loads, int64_t ep, int64_t nodes, double hot)
 {
 	struct placement_options options = quick_options(loads, ep, nodes);
 	int samples = loads->layers < SAMPLED_LAYERS ? loads->layers : SAMPLED_LAYERS;

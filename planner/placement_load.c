@@ -24,10 +24,10 @@
 #define NARROW_GAP 1e-5
 
 enum {
-	SEARCH_WORK = 6000000,       /* exchanges looked at, a layer */
-	LONG_WORK = 12000000,        /* once more where the gap stays wide */
+	SEARCH_WORK = 6000000, /* exchanges looked at, a layer */
+	LONG_WORK = 12000000,  /* once more where the gap stays wide */
 	QUICK_WORK = 100000,
-	PROVE_ITERATIONS = 20000,    /* simplex iterations */
+	PROVE_ITERATIONS = 20000, /* simplex iterations */
 	MAX_COUNT_VECTORS = 20000,
 };
 
@@ -82,8 +82,12 @@ copies_expand(const struct layer_problem *p, struct copies *copies)
 static struct bound_problem
 bound_of(const struct layer_problem *p)
 {
-	return (struct bound_problem){.experts = p->experts, .bins = p->gpus, .slots = p->slots,
-	    .vectors = p->vectors, .weight = p->weight, .slow = p->slow};
+	return (struct bound_problem){.experts = p->experts,
+	    .bins = p->gpus,
+	    .slots = p->slots,
+	    .vectors = p->vectors,
+	    .weight = p->weight,
+	    .slow = p->slow};
 }
 
 static void
@@ -139,8 +143,8 @@ prove(struct arena *arena, const struct layer_problem *p, const struct bound_pro
 }
 
 static void
-solve_plain(struct arena *arena, const struct layer_problem *p, struct rng *rng,
-    struct load_answer *answer)
+solve_plain(
+    struct arena *arena, const struct layer_problem *p, struct rng *rng, struct load_answer *answer)
 {
 	struct bound_problem bp = bound_of(p);
 	struct pack pack = pack_new(arena, p->gpus, p->slots, p->vectors, p->weight);
@@ -188,8 +192,8 @@ random_in_slowest(const struct pack *pack, struct rng *rng)
 }
 
 static void
-repack(struct arena *scratch, const struct layer_problem *p, struct copies *copies,
-    struct pack *pack)
+repack(
+    struct arena *scratch, const struct layer_problem *p, struct copies *copies, struct pack *pack)
 {
 	copies_expand(p, copies);
 	pack_lpt(scratch, pack);
@@ -212,7 +216,7 @@ search_counts(struct arena *arena, const struct layer_problem *p, struct rng *rn
 		for (int m = 0; m < moves; m++) {
 			int from = rng_below(rng, p->experts);
 			int to = rng_next(rng) & 1U ? random_in_slowest(pack, rng)
-			                            : rng_below(rng, p->experts);
+						    : rng_below(rng, p->experts);
 
 			done += move_copy(p, copies->count, from, to);
 		}
@@ -230,7 +234,8 @@ search_counts(struct arena *arena, const struct layer_problem *p, struct rng *rn
 	memcpy(copies->count, kept, size);
 }
 
-/* Ways to spread `copies` further copies over `experts`: C(copies + experts - 1, copies), capped. */
+/* Ways to spread `copies` further copies over `experts`: C(copies + experts - 1, copies), capped.
+ */
 static double
 count_vectors(int experts, int copies)
 {
@@ -321,8 +326,8 @@ try_all_counts(struct arena *arena, const struct layer_problem *p, struct rng *r
 }
 
 static void
-solve_copies(struct arena *arena, const struct layer_problem *p, struct rng *rng,
-    struct load_answer *answer)
+solve_copies(
+    struct arena *arena, const struct layer_problem *p, struct rng *rng, struct load_answer *answer)
 {
 	struct bound_problem bp = bound_of(p);
 	struct copies copies = copies_new(arena, p);
@@ -352,8 +357,7 @@ solve_load(struct arena *arena, const struct layer_problem *p, struct rng *rng)
 {
 	struct load_answer answer = {.proof = PROOF_NONE};
 
-	answer.expert_of_slot =
-	    arena_array(arena, (size_t)p->gpus * (size_t)p->slots, sizeof(int));
+	answer.expert_of_slot = arena_array(arena, (size_t)p->gpus * (size_t)p->slots, sizeof(int));
 	if (p->gpus * p->slots == p->experts)
 		solve_plain(arena, p, rng, &answer);
 	else

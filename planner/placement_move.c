@@ -195,8 +195,7 @@ placement_rename(struct arena *scratch, const struct layer_problem *p, const int
 	int *old = arena_array(scratch, (size_t)all, sizeof(int));
 	int *gpu_of = arena_array(scratch, (size_t)gpus, sizeof(int));
 	int *node_of = arena_array(scratch, (size_t)p->nodes, sizeof(int));
-	double *cost =
-	    arena_array(scratch, (size_t)p->nodes * (size_t)p->nodes, sizeof(double));
+	double *cost = arena_array(scratch, (size_t)p->nodes * (size_t)p->nodes, sizeof(double));
 
 	memcpy(old, expert_of_slot, (size_t)all * sizeof(int));
 	for (int n = 0; n < p->nodes; n++)
@@ -204,8 +203,8 @@ placement_rename(struct arena *scratch, const struct layer_problem *p, const int
 	if (nodes_alike && p->nodes > 1 && p->nodes <= MATCH_MAX) {
 		for (int i = 0; i < p->nodes; i++)
 			for (int j = 0; j < p->nodes; j++)
-				cost[i * p->nodes + j] = match_gpus(scratch, p, from + j * size,
-				    old + i * size, gpus, gpu_of);
+				cost[i * p->nodes + j] = match_gpus(
+				    scratch, p, from + j * size, old + i * size, gpus, gpu_of);
 		match(scratch, cost, p->nodes, node_of);
 	}
 	for (int n = 0; n < p->nodes; n++) {
@@ -233,8 +232,8 @@ move_price(const struct layer_problem *p, double value, double cost, const int *
 
 /* Value of a placement given by slots. */
 static double
-value_of(struct arena *scratch, const struct layer_problem *p, struct copies *copies, struct pack *pack,
-    const int *expert_of_slot)
+value_of(struct arena *scratch, const struct layer_problem *p, struct copies *copies,
+    struct pack *pack, const int *expert_of_slot)
 {
 	int *next = arena_array(scratch, (size_t)p->experts, sizeof(int)), slot = 0;
 
@@ -262,8 +261,7 @@ placement_migrate(struct arena *scratch, const struct layer_problem *p, const in
 
 	pack.owner = copies.owner;
 	pack.slow = p->slow;
-	least = move_price(
-	    p, value_of(scratch, p, &copies, &pack, best), move_cost, from, best);
+	least = move_price(p, value_of(scratch, p, &copies, &pack, best), move_cost, from, best);
 	memcpy(now, from, (size_t)pack.items * sizeof(int));
 	value_of(scratch, p, &copies, &pack, from);
 	do {

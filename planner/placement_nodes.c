@@ -128,8 +128,8 @@ nodes_disturb(struct nodes_state *s, struct rng *rng)
 }
 
 double
-nodes_search(struct arena *scratch, const struct node_problem *p, struct rng *rng, int rounds,
-    int *node_of)
+nodes_search(
+    struct arena *scratch, const struct node_problem *p, struct rng *rng, int rounds, int *node_of)
 {
 	struct arena_mark mark = arena_mark(scratch);
 	size_t size = (size_t)p->experts * sizeof(int);
@@ -216,7 +216,7 @@ lagrange(const struct node_problem *p, const double *dual, struct nodes_lp *lp)
 		for (int n = 0; n < p->nodes; n++) {
 			const double *of_node = &dual[p->experts + 2 * n];
 			double left = p->gain[n * p->experts + e] / p->all + dual[e] + of_node[0] +
-			    fmin(0, of_node[1]) * p->load[e] / mean;
+				      fmin(0, of_node[1]) * p->load[e] / mean;
 
 			bound += fmax(0, left);
 			lp->loss[e * p->nodes + n] = fmax(0, -left) * p->all;
@@ -234,15 +234,15 @@ nodes_relax(struct arena *arena, const struct node_problem *p)
 
 	if (result.status == MILP_OPTIMAL) {
 		lp.x = result.x;
-		lp.loss =
-		    arena_array(arena, (size_t)(p->experts * p->nodes), sizeof(double));
+		lp.loss = arena_array(arena, (size_t)(p->experts * p->nodes), sizeof(double));
 		lagrange(p, result.dual, &lp);
 	}
 	milp_release(milp);
 	return lp;
 }
 
-/* Experts by the largest part that the LP gives them to one node, each to that node while it has room. */
+/* Experts by the largest part that the LP gives them to one node, each to that node while it has
+ * room. */
 static void
 round_point(const struct node_problem *p, const double *x, int *room, int *node_of)
 {
@@ -292,8 +292,8 @@ repair_step(struct nodes_state *s)
 			if (s->node_of[e] == s->node_of[f] || d <= 0)
 				continue;
 			load_f = s->load[s->node_of[f]];
-			less = (load_e - cap) - fmax(0, load_e - d - cap) +
-			    fmax(0, load_f - cap) - fmax(0, load_f + d - cap);
+			less = (load_e - cap) - fmax(0, load_e - d - cap) + fmax(0, load_f - cap) -
+			       fmax(0, load_f + d - cap);
 			cost = fmax(0, -exchange_gain(s, e, f)) + SLACK * s->p->all;
 			if (less > SLACK * cap && less / cost > best) {
 				best = less / cost;
@@ -308,8 +308,8 @@ repair_step(struct nodes_state *s)
 }
 
 bool
-nodes_round(struct arena *scratch, const struct node_problem *p, const struct nodes_lp *lp,
-    int *node_of)
+nodes_round(
+    struct arena *scratch, const struct node_problem *p, const struct nodes_lp *lp, int *node_of)
 {
 	struct arena_mark mark = arena_mark(scratch);
 	struct nodes_state s = {.p = p};
@@ -330,7 +330,8 @@ nodes_round(struct arena *scratch, const struct node_problem *p, const struct no
 	return within;
 }
 
-/* What GLPK found is counted again from the gains; it replaces the start only where it is better. */
+/* What GLPK found is counted again from the gains; it replaces the start only where it is better.
+ */
 static void
 take_better(const struct node_problem *p, const double *x, int *found, int *node_of)
 {
@@ -346,8 +347,8 @@ take_better(const struct node_problem *p, const double *x, int *found, int *node
 
 /* Fixes what no better assignment has; the number of columns that are left open. */
 static int
-fix_columns(const struct node_problem *p, const struct nodes_lp *lp, const int *node_of,
-    struct milp *milp)
+fix_columns(
+    const struct node_problem *p, const struct nodes_lp *lp, const int *node_of, struct milp *milp)
 {
 	double left = lp->bound - nodes_gain(p, node_of) + SLACK * p->all;
 	int open = p->experts * p->nodes;
@@ -381,7 +382,8 @@ nodes_prove(struct arena *scratch, const struct node_problem *p, const struct no
 	*proven = result.status == MILP_OPTIMAL;
 	if (result.status == MILP_OPTIMAL || result.status == MILP_FEASIBLE)
 		take_better(p, result.x, found, node_of);
-	/* Where columns were fixed, the bound holds for what beats the start: no bound below that. */
+	/* Where columns were fixed, the bound holds for what beats the start: no bound below that.
+	 */
 	if (result.status != MILP_FAILED && isfinite(result.bound))
 		bound = fmin(bound, fmax(-result.bound * p->all, nodes_gain(p, node_of)));
 	milp_release(milp);

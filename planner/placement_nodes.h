@@ -10,10 +10,10 @@
  */
 struct node_problem {
 	int experts, nodes, each; /* each = experts / nodes */
-	const double *gain;       /* [node][expert] */
-	const double *load;       /* [expert] */
-	double all;               /* what gains are shown as parts of */
-	double cap;               /* of a node's load */
+	const double *gain;	  /* [node][expert] */
+	const double *load;	  /* [expert] */
+	double all;		  /* what gains are shown as parts of */
+	double cap;		  /* of a node's load */
 };
 
 /* The smallest fullest node that packing finds: a cap below may be out of reach. */
@@ -29,7 +29,8 @@ double nodes_gain(const struct node_problem *problem, const int *node_of);
  */
 struct nodes_lp {
 	double bound;
-	double *x, *loss; /* [expert][node]; NULL when GLPK failed: then bound is all there is to gain */
+	double *x,
+	    *loss; /* [expert][node]; NULL when GLPK failed: then bound is all there is to gain */
 };
 struct nodes_lp nodes_relax(struct arena *arena, const struct node_problem *problem);
 /* The LP's point made whole, if that can be brought within the cap: then true and in node_of. */

@@ -52,8 +52,11 @@ rng_unit(struct rng *rng)
 struct pack
 pack_new(struct arena *arena, int bins, int slots, int vectors, const double *weight)
 {
-	struct pack pack = {.items = bins * slots, .bins = bins, .slots = slots,
-	    .vectors = vectors, .weight = weight};
+	struct pack pack = {.items = bins * slots,
+	    .bins = bins,
+	    .slots = slots,
+	    .vectors = vectors,
+	    .weight = weight};
 
 	pack.at = arena_array(arena, (size_t)pack.items, sizeof(int));
 	pack.sum = arena_array(arena, (size_t)bins * (size_t)vectors, sizeof(double));
@@ -95,8 +98,7 @@ static void
 add_item(struct pack *pack, int bin, int item, double sign)
 {
 	for (int v = 0; v < pack->vectors; v++)
-		pack->sum[bin * pack->vectors + v] +=
-		    sign * pack->weight[item * pack->vectors + v];
+		pack->sum[bin * pack->vectors + v] += sign * pack->weight[item * pack->vectors + v];
 }
 
 void
@@ -107,7 +109,8 @@ pack_sums(struct pack *pack)
 		add_item(pack, i / pack->slots, pack->at[i], 1);
 }
 
-/* Whether a bin (its first `filled` slots, without slot `except`) has a copy of the item's owner. */
+/* Whether a bin (its first `filled` slots, without slot `except`) has a copy of the item's owner.
+ */
 static bool
 holds_copy(const struct pack *pack, int bin, int filled, int except, int item)
 {
@@ -133,7 +136,8 @@ item_weight(const struct pack *pack, int item)
 	return sum;
 }
 
-/* Items by weight, heaviest first, ties by number: insertion into a heap of indices would not be stable. */
+/* Items by weight, heaviest first, ties by number: insertion into a heap of indices would not be
+ * stable. */
 static void
 sort_items(const struct pack *pack, const double *total, int *order, int *spare)
 {
@@ -150,8 +154,8 @@ sort_items(const struct pack *pack, const double *total, int *order, int *spare)
 			int a = low, b = middle;
 
 			for (int k = low; k < high; k++) {
-				bool first = a < middle &&
-				    (b >= high || total[from[a]] >= total[from[b]]);
+				bool first =
+				    a < middle && (b >= high || total[from[a]] >= total[from[b]]);
 
 				to[k] = first ? from[a++] : from[b++];
 			}
@@ -170,7 +174,8 @@ time_with(const struct pack *pack, int bin, double load, double weight)
 }
 
 static int
-lightest_bin(const struct pack *pack, const int *filled, const double *load, int item, double weight)
+lightest_bin(
+    const struct pack *pack, const int *filled, const double *load, int item, double weight)
 {
 	int best = -1;
 
@@ -256,8 +261,8 @@ may_exchange(const struct pack *pack, int a, int i, int b, int j)
 {
 	int one = pack->at[a * pack->slots + i], two = pack->at[b * pack->slots + j];
 
-	return !pack->owner ||
-	    (!holds_copy(pack, a, pack->slots, i, two) && !holds_copy(pack, b, pack->slots, j, one));
+	return !pack->owner || (!holds_copy(pack, a, pack->slots, i, two) &&
+				   !holds_copy(pack, b, pack->slots, j, one));
 }
 
 struct move {
@@ -424,9 +429,9 @@ bool
 pack_step(struct pack *pack)
 {
 	struct move move;
-	bool found = pack->bins > 1 &&
-	    (pack->vectors == 1 ? best_single(pack, slowest_bin(pack, 0), &move)
-	                        : best_several(pack, &move));
+	bool found =
+	    pack->bins > 1 && (pack->vectors == 1 ? best_single(pack, slowest_bin(pack, 0), &move)
+						  : best_several(pack, &move));
 
 	if (found)
 		exchange(pack, move.a, move.i, move.b, move.j);
@@ -458,8 +463,8 @@ disturb(struct pack *pack, struct rng *rng)
 }
 
 void
-pack_search(struct arena *scratch, struct pack *pack, struct rng *rng, double target,
-    uint64_t budget)
+pack_search(
+    struct arena *scratch, struct pack *pack, struct rng *rng, double target, uint64_t budget)
 {
 	struct arena_mark mark = arena_mark(scratch);
 	struct pack best = pack_new(scratch, pack->bins, pack->slots, pack->vectors, pack->weight);

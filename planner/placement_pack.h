@@ -28,11 +28,11 @@ struct pack {
 	int items, bins, slots; /* items = bins * slots */
 	int vectors;
 	const double *weight; /* [item][vector] */
-	const int *owner;     /* [item] whose copy it is; no bin takes two of one. NULL: all differ */
-	const double *slow;   /* [bin] time of a unit of load; NULL: 1 */
-	int *at;              /* [bin][slot] the item */
-	double *sum;          /* [bin][vector] load */
-	uint64_t work;        /* exchanges looked at so far: the clock of deterministic budgets */
+	const int *owner;   /* [item] whose copy it is; no bin takes two of one. NULL: all differ */
+	const double *slow; /* [bin] time of a unit of load; NULL: 1 */
+	int *at;	    /* [bin][slot] the item */
+	double *sum;	    /* [bin][vector] load */
+	uint64_t work;	    /* exchanges looked at so far: the clock of deterministic budgets */
 	struct pack_top *tops; /* [vector] the slowest bins, while descending */
 };
 
@@ -61,7 +61,7 @@ bool pack_step(struct pack *pack);
  * Disturb, descend, keep what is not worse; until the value is down to `target`
  * or `budget` exchanges were looked at.
  */
-void pack_search(struct arena *scratch, struct pack *pack, struct rng *rng, double target,
-    uint64_t budget);
+void pack_search(
+    struct arena *scratch, struct pack *pack, struct rng *rng, double target, uint64_t budget);
 
 #endif

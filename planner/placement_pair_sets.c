@@ -25,9 +25,9 @@ struct pair_sets {
 	struct arena *arena;
 	struct milp *milp;
 	int columns, room;
-	int *members;        /* [column][each] */
-	double *dual;        /* [expert] */
-	double scale;        /* of weights, so that GLPK sees numbers around one */
+	int *members; /* [column][each] */
+	double *dual; /* [expert] */
+	double scale; /* of weights, so that GLPK sees numbers around one */
 	double best;
 	int chosen[MAX_EACH], current[MAX_EACH];
 };
@@ -49,16 +49,17 @@ add_set(struct pair_sets *s, const int *members)
 	double inside = 0;
 
 	if (s->columns == s->room) {
-		s->members = arena_grow(s->arena, s->members,
-		    (size_t)(s->room * each) * sizeof(int), (size_t)(2 * s->room * each) * sizeof(int));
+		s->members =
+		    arena_grow(s->arena, s->members, (size_t)(s->room * each) * sizeof(int),
+			(size_t)(2 * s->room * each) * sizeof(int));
 		s->room *= 2;
 	}
 	for (int i = 0; i < each; i++)
 		for (int j = i + 1; j < each; j++)
 			inside += s->p->pairs[members[i] * s->p->experts + members[j]];
 	memcpy(s->members + s->columns * each, members, (size_t)each * sizeof(int));
-	column = milp_column(s->milp, arena_printf(s->arena, "y%d", s->columns++),
-	    MILP_CONTINUOUS, 0, INFINITY, -inside / s->scale);
+	column = milp_column(s->milp, arena_printf(s->arena, "y%d", s->columns++), MILP_CONTINUOUS,
+	    0, INFINITY, -inside / s->scale);
 	for (int i = 0; i < each; i++)
 		milp_entry(s->milp, members[i], column, 1);
 }
@@ -164,8 +165,8 @@ choose_sets(struct pair_sets *s, int *bin_of)
 		for (int i = 0; i < p->each; i++)
 			for (int j = i + 1; j < p->each; j++)
 				inside += p->pairs[members[i] * p->experts + members[j]];
-		milp_column(milp, arena_printf(s->arena, "y%d", c), MILP_BINARY, 0, 1,
-		    -inside / s->scale);
+		milp_column(
+		    milp, arena_printf(s->arena, "y%d", c), MILP_BINARY, 0, 1, -inside / s->scale);
 		for (int i = 0; i < p->each; i++)
 			milp_entry(milp, members[i], c, 1);
 		start[c] = c < p->bins; /* the bins known were the first columns */

@@ -22,10 +22,15 @@
 #include "planner/placement_nodes.h"
 #include "planner/placement_traffic.h"
 
-enum { PAIR_ROUNDS = 300, EIGEN_WORK = 100 << 18, EIGEN_MAX_STEPS = 200, EIGEN_MIN_STEPS = 10,
-	IDLE_STEPS = 3 };
+enum {
+	PAIR_ROUNDS = 300,
+	EIGEN_WORK = 100 << 18,
+	EIGEN_MAX_STEPS = 200,
+	EIGEN_MIN_STEPS = 10,
+	IDLE_STEPS = 3
+};
 #define IDLE_GAIN 1e-4
-#define PAIR_TOLERANCE 0.05 /* of the load of a bin */
+#define PAIR_TOLERANCE 0.1 /* of the load of a bin */
 #define SLACK 1e-9
 
 /* --- exchanges --- */
@@ -60,7 +65,8 @@ fill_state(struct pair_state *s)
 		s->load[s->bin_of[i]] += p->load[i];
 		for (int j = 0; j < p->experts; j++)
 			if (i != j)
-				s->touch[i * p->bins + s->bin_of[j]] += p->pairs[i * p->experts + j];
+				s->touch[i * p->bins + s->bin_of[j]] +=
+				    p->pairs[i * p->experts + j];
 	}
 }
 
@@ -132,8 +138,8 @@ pair_disturb(struct pair_state *s, struct rng *rng)
 }
 
 void
-pairs_search(struct arena *scratch, const struct pair_problem *p, struct rng *rng, int rounds,
-    int *bin_of)
+pairs_search(
+    struct arena *scratch, const struct pair_problem *p, struct rng *rng, int rounds, int *bin_of)
 {
 	struct arena_mark mark = arena_mark(scratch);
 	size_t size = (size_t)p->experts * sizeof(int);
@@ -268,8 +274,8 @@ double
 affinity_cap(struct arena *scratch, const struct layer_problem *p, int *bin_of)
 {
 	int bins = affinity_bins(p);
-	struct node_problem np = {.experts = p->experts, .nodes = bins, .each = p->experts / bins,
-	    .load = p->total};
+	struct node_problem np = {
+	    .experts = p->experts, .nodes = bins, .each = p->experts / bins, .load = p->total};
 	double least = nodes_least_load(scratch, &np, bin_of);
 
 	return fmax(least, p->sum / bins) * (1 + PAIR_TOLERANCE);
@@ -291,6 +297,24 @@ slots_of_bins(struct arena *scratch, const struct layer_problem *p, struct rng *
 				expert_of_slot[slot++] = e;
 }
 
+/* Contiguous bins, when they are within the cap and have more inside than the start so far. */
+static void
+start_contiguous(struct arena *scratch, const struct pair_problem *p, int *bin_of)
+{
+	struct arena_mark mark = arena_mark(scratch);
+	int *contiguous = arena_array(scratch, (size_t)p->experts, sizeof(int));
+	double *load = arena_array(scratch, (size_t)p->bins, sizeof(double)), most = 0;
+
+	for (int e = 0; e < p->experts; e++) {
+		contiguous[e] = e / p->each;
+		load[contiguous[e]] += p->load[e];
+		most = fmax(most, load[contiguous[e]]);
+	}
+	if (most <= p->cap && pairs_inside(p, contiguous) > pairs_inside(p, bin_of))
+		memcpy(bin_of, contiguous, (size_t)p->experts * sizeof(int));
+	arena_reset(scratch, mark);
+}
+
 void
 solve_pairs(struct arena *arena, const struct layer_problem *p, struct rng *rng,
     struct placement_layer *layer)
@@ -298,17 +322,21 @@ solve_pairs(struct arena *arena, const struct layer_problem *p, struct rng *rng,
 	struct arena_mark mark = arena_mark(arena);
 	int bins = affinity_bins(p), n = p->experts;
 	int *bin_of = arena_array(arena, (size_t)n, sizeof(int));
-	struct pair_problem pp = {.experts = n, .bins = bins, .each = n / bins,
-	    .pairs = p->loads->pairs[p->layer], .load = p->total};
+	struct pair_problem pp = {.experts = n,
+	    .bins = bins,
+	    .each = n / bins,
+	    .pairs = p->loads->pairs[p->layer],
+	    .load = p->total};
 	double all = 0, bound;
 
 	pp.cap = affinity_cap(arena, p, bin_of);
 	for (int i = 0; i < n; i++)
 		for (int j = i + 1; j < n; j++)
 			all += pp.pairs[i * n + j];
+	start_contiguous(arena, &pp, bin_of);
 	pairs_search(arena, &pp, rng, PAIR_ROUNDS, bin_of);
 	bound = pairs_sets_apply(&pp) ? pairs_sets(arena, &pp, bin_of, &layer->objective_proven)
-	                              : pairs_eigen_bound(arena, &pp, pairs_inside(&pp, bin_of));
+				      : pairs_eigen_bound(arena, &pp, pairs_inside(&pp, bin_of));
 	layer->objective_low = all > 0 ? fmax(0, 1 - bound / all) : 0;
 	slots_of_bins(arena, p, rng, bin_of, layer->expert_of_slot);
 	arena_reset(arena, mark);

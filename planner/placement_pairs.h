@@ -29,8 +29,7 @@ double pairs_sets(
     struct arena *scratch, const struct pair_problem *problem, int *bin_of, bool *proven);
 
 /* The projected eigenvalue bound of the weight inside, of which `reached` is known; no loads. */
-double pairs_eigen_bound(
-    struct arena *scratch, const struct pair_problem *problem, double reached);
+double pairs_eigen_bound(struct arena *scratch, const struct pair_problem *problem, double reached);
 
 /* GOAL_PAIRS for one layer, on top of its load-only answer. */
 void solve_pairs(struct arena *arena, const struct layer_problem *problem, struct rng *rng,

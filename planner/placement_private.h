@@ -13,13 +13,13 @@ struct layer_problem {
 	const struct loads *loads;
 	const struct placement_options *options;
 	int layer, experts, vectors;
-	int gpus, nodes, slots;  /* slots a GPU */
-	double *weight;          /* [expert][vector] */
-	double *total;           /* [expert] */
-	double *source;          /* [node][expert] tokens; NULL: where tokens come from is not known */
-	double sum;              /* of total */
-	double mean_time;        /* of a GPU, vectors summed: what ratios are relative to */
-	const double *slow;      /* [gpu] */
+	int gpus, nodes, slots; /* slots a GPU */
+	double *weight;		/* [expert][vector] */
+	double *total;		/* [expert] */
+	double *source;	    /* [node][expert] tokens; NULL: where tokens come from is not known */
+	double sum;	    /* of total */
+	double mean_time;   /* of a GPU, vectors summed: what ratios are relative to */
+	const double *slow; /* [gpu] */
 };
 void layer_problem_init(struct arena *arena, struct layer_problem *problem,
     const struct loads *loads, const struct placement_options *options, int layer);
@@ -33,8 +33,8 @@ bool sources_are_nodes(const struct loads *loads, const struct placement_options
 
 /* Copies of experts ready to be packed: item i is a copy of owner[i]. */
 struct copies {
-	int *count; /* [expert] */
-	int *owner; /* [slots] */
+	int *count;	/* [expert] */
+	int *owner;	/* [slots] */
 	double *weight; /* [slot][vector] */
 };
 struct copies copies_new(struct arena *arena, const struct layer_problem *problem);

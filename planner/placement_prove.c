@@ -24,10 +24,10 @@
 #include "planner/placement_bound.h"
 
 enum {
-	SETS_MAX = 12000000,  /* sets to look at in one pricing, before pruning */
+	SETS_MAX = 12000000, /* sets to look at in one pricing, before pruning */
 	SETS_MAX_SLOTS = 6,
 	SETS_ROUNDS = 300,
-	SETS_STEPS = 8,       /* of the bisection between the bounds */
+	SETS_STEPS = 8, /* of the bisection between the bounds */
 	PROVE_MAX_CELLS = 1024,
 };
 /* Least step down from a value that is not whole, and the least that counts as proved. */
@@ -37,12 +37,12 @@ enum {
 /* Experts by weight, heaviest first, and what enumeration needs of the rest of the list. */
 struct sets {
 	int n, slots, bins;
-	const double *w;    /* [n] sorted */
+	const double *w;     /* [n] sorted */
 	const double *light; /* [m] sum of the m lightest */
-	double *price;      /* [n] */
-	double *best_of;    /* [n + 1][slots] the m+1 highest prices from i on, summed */
-	double limit;       /* T */
-	double best;        /* price of the dearest set met under the current first expert */
+	double *price;	     /* [n] */
+	double *best_of;     /* [n + 1][slots] the m+1 highest prices from i on, summed */
+	double limit;	     /* T */
+	double best;	     /* price of the dearest set met under the current first expert */
 	int members[SETS_MAX_SLOTS];
 	int chosen[SETS_MAX_SLOTS];
 };
@@ -62,7 +62,7 @@ bool
 bound_sets_apply(const struct bound_problem *p)
 {
 	return p->vectors == 1 && !p->slow && p->experts == p->bins * p->slots && p->slots > 2 &&
-	    p->slots <= SETS_MAX_SLOTS && count_sets(p->experts, p->slots) <= SETS_MAX;
+	       p->slots <= SETS_MAX_SLOTS && count_sets(p->experts, p->slots) <= SETS_MAX;
 }
 
 /* Heaviest first into `w`, ties by number. */
@@ -152,8 +152,8 @@ cover_new(struct arena *arena, int n)
 
 	for (int e = 0; e < n; e++) {
 		int row = milp_row(cover.milp, arena_printf(arena, "r%d", e), 1, 1);
-		int column = milp_column(cover.milp, arena_printf(arena, "u%d", e),
-		    MILP_CONTINUOUS, 0, INFINITY, 1);
+		int column = milp_column(
+		    cover.milp, arena_printf(arena, "u%d", e), MILP_CONTINUOUS, 0, INFINITY, 1);
 
 		milp_entry(cover.milp, row, column, 1);
 	}
@@ -215,15 +215,15 @@ below(double value, bool whole)
 }
 
 double
-bound_sets(struct arena *scratch, const struct bound_problem *p, double low, double high,
-    bool bisect)
+bound_sets(
+    struct arena *scratch, const struct bound_problem *p, double low, double high, bool bisect)
 {
 	struct arena_mark mark = arena_mark(scratch);
 	double *w = arena_array(scratch, (size_t)p->experts, sizeof(double));
 	double *light = arena_array(scratch, (size_t)p->slots + 1, sizeof(double));
 	int *order = arena_array(scratch, (size_t)p->experts, sizeof(int));
-	struct sets s = {.n = p->experts, .slots = p->slots, .bins = p->bins, .w = w,
-	    .light = light};
+	struct sets s = {
+	    .n = p->experts, .slots = p->slots, .bins = p->bins, .w = w, .light = light};
 	bool whole = weights_are_whole(p->weight, p->experts);
 	double top = below(high, whole);
 
@@ -262,10 +262,10 @@ add_columns(struct arena *arena, struct prover *q)
 {
 	for (int i = 0; i < q->n; i++)
 		for (int g = 0; g < q->bins; g++)
-			q->column[i * q->bins + g] = g > i
-			    ? -1
-			    : milp_column(q->milp, arena_printf(arena, "x%d_%d", i, g),
-			          MILP_BINARY, 0, 1, 0);
+			q->column[i * q->bins + g] =
+			    g > i ? -1
+				  : milp_column(q->milp, arena_printf(arena, "x%d_%d", i, g),
+					MILP_BINARY, 0, 1, 0);
 }
 
 static void
@@ -278,8 +278,8 @@ add_rows(struct arena *arena, struct prover *q, const struct bound_problem *p, d
 			milp_entry(q->milp, row, q->column[i * q->bins + g], 1);
 	}
 	for (int g = 0; g < q->bins; g++) {
-		int slots = milp_row(
-		    q->milp, arena_printf(arena, "slots%d", g), p->slots, p->slots);
+		int slots =
+		    milp_row(q->milp, arena_printf(arena, "slots%d", g), p->slots, p->slots);
 		int load = milp_row(q->milp, arena_printf(arena, "load%d", g), -INFINITY, 0);
 
 		for (int i = g; i < q->n; i++) {
@@ -318,7 +318,8 @@ bound_prove(struct arena *scratch, const struct bound_problem *p, double low, do
 	struct milp_result result;
 	enum prove answer = PROVE_UNDECIDED;
 
-	if (p->vectors != 1 || p->slow || q.n != q.bins * p->slots || q.n * q.bins > PROVE_MAX_CELLS)
+	if (p->vectors != 1 || p->slow || q.n != q.bins * p->slots ||
+	    q.n * q.bins > PROVE_MAX_CELLS)
 		return PROVE_UNDECIDED;
 	sort_experts(p, w, order);
 	for (int i = 0; i < q.n; i++)

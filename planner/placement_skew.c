@@ -64,7 +64,8 @@ deal_tokens(struct loads *loads, const struct loads_spec *spec, int layer, int s
 {
 	double sum = 0, tokens = (double)spec->tokens * (double)spec->top_k;
 	int cells = loads->sources * loads->experts;
-	double *count = loads->count +
+	double *count =
+	    loads->count +
 	    ((size_t)layer * (size_t)loads->snapshots + (size_t)snapshot) * (size_t)cells;
 
 	for (int i = 0; i < cells; i++)
@@ -74,8 +75,8 @@ deal_tokens(struct loads *loads, const struct loads_spec *spec, int layer, int s
 }
 
 static void
-generate_layer(
-    struct arena *scratch, struct loads *loads, const struct loads_spec *spec, int layer, struct rng *rng)
+generate_layer(struct arena *scratch, struct loads *loads, const struct loads_spec *spec, int layer,
+    struct rng *rng)
 {
 	struct arena_mark mark = arena_mark(scratch);
 	size_t experts = (size_t)loads->experts;
@@ -93,7 +94,8 @@ generate_layer(
 			double drift = t > 0 ? exp(spec->drift * normal(rng)) : 1;
 
 			for (int s = 0; s < loads->sources; s++)
-				share[(size_t)s * experts + e] = base[(size_t)s * experts + e] * drift;
+				share[(size_t)s * experts + e] =
+				    base[(size_t)s * experts + e] * drift;
 		}
 		deal_tokens(loads, spec, layer, t, share);
 	}
@@ -103,8 +105,8 @@ generate_layer(
 struct loads *
 loads_generate(struct arena *arena, const struct loads_spec *spec, uint64_t seed)
 {
-	struct loads *loads = loads_new(arena, (int)spec->layers, (int)spec->snapshots,
-	    (int)spec->nodes, (int)spec->experts);
+	struct loads *loads = loads_new(
+	    arena, (int)spec->layers, (int)spec->snapshots, (int)spec->nodes, (int)spec->experts);
 	struct rng rng = {seed};
 
 	loads->name = "made-up loads";

@@ -26,7 +26,8 @@ split_model(struct arena *arena, const struct layer_problem *p, const int *exper
 		milp_row(milp, arena_printf(arena, "r%d", e), part, part);
 	}
 	for (int g = 0; g < p->gpus; g++)
-		milp_entry(milp, milp_row(milp, arena_printf(arena, "g%d", g), -INFINITY, 0), t, -1);
+		milp_entry(
+		    milp, milp_row(milp, arena_printf(arena, "g%d", g), -INFINITY, 0), t, -1);
 	for (int s = 0; s < p->gpus * p->slots; s++) {
 		int g = s / p->slots;
 		int y = milp_column(

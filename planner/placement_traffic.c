@@ -35,8 +35,12 @@ price_of(const struct placement_price *price, const struct placement_cost *cost)
 static struct node_problem
 nodes_of(const struct layer_problem *p, double cap)
 {
-	return (struct node_problem){.experts = p->experts, .nodes = p->nodes,
-	    .each = p->experts / p->nodes, .gain = p->source, .load = p->total, .all = p->sum,
+	return (struct node_problem){.experts = p->experts,
+	    .nodes = p->nodes,
+	    .each = p->experts / p->nodes,
+	    .gain = p->source,
+	    .load = p->total,
+	    .all = p->sum,
 	    .cap = cap};
 }
 
@@ -47,8 +51,7 @@ place_in_nodes(struct arena *scratch, const struct layer_problem *p, struct rng 
 	struct arena_mark mark = arena_mark(scratch);
 	int gpus = p->gpus / p->nodes, each = gpus * p->slots;
 	int *experts = arena_array(scratch, (size_t)each, sizeof(int));
-	double *weight =
-	    arena_array(scratch, (size_t)each * (size_t)p->vectors, sizeof(double));
+	double *weight = arena_array(scratch, (size_t)each * (size_t)p->vectors, sizeof(double));
 
 	for (int node = 0; node < p->nodes; node++) {
 		struct pack pack = pack_new(scratch, gpus, p->slots, p->vectors, weight);
@@ -89,15 +92,15 @@ struct joint {
 	const struct layer_problem *p;
 	struct placement_price price;
 	struct pack pack;
-	double stay;  /* tokens whose expert is on their node */
-	double now;   /* price */
+	double stay; /* tokens whose expert is on their node */
+	double now;  /* price */
 };
 
 static double
 joint_price(const struct joint *q, double value, double stay)
 {
 	return ratio_of(q->p, value) *
-	    (q->price.compute + q->price.traffic * (1 - stay / q->p->sum));
+	       (q->price.compute + q->price.traffic * (1 - stay / q->p->sum));
 }
 
 static double
@@ -185,8 +188,8 @@ joint_rounds(const struct layer_problem *p)
 }
 
 static void
-joint_descend(struct arena *scratch, const struct layer_problem *p, struct rng *rng,
-    int *expert_of_slot)
+joint_descend(
+    struct arena *scratch, const struct layer_problem *p, struct rng *rng, int *expert_of_slot)
 {
 	struct arena_mark mark = arena_mark(scratch);
 	struct joint q = {.p = p, .price = p->options->price};
@@ -230,8 +233,7 @@ offer(struct arena *scratch, const struct layer_problem *p, const int *expert_of
 	*best = price;
 	layer->cost = cost;
 	layer->tolerance = tolerance;
-	memcpy(layer->expert_of_slot, expert_of_slot,
-	    (size_t)(p->gpus * p->slots) * sizeof(int));
+	memcpy(layer->expert_of_slot, expert_of_slot, (size_t)(p->gpus * p->slots) * sizeof(int));
 }
 
 /* Offers a point as it is and improved. */
@@ -266,8 +268,8 @@ solve_point(struct arena *scratch, const struct layer_problem *p, double cap, st
 		memcpy(node_of, rounded, (size_t)p->experts * sizeof(int));
 	nodes_search(scratch, &np, rng, p->options->quick ? 5 : NODE_ROUNDS, node_of);
 	if (!p->options->quick) {
-		double bound = nodes_prove(
-		    scratch, &np, &lp, PROOF_EFFORT, node_of, &point->share_proven);
+		double bound =
+		    nodes_prove(scratch, &np, &lp, PROOF_EFFORT, node_of, &point->share_proven);
 
 		point->share_low = fmax(0, 1 - bound / p->sum);
 	}
@@ -290,7 +292,8 @@ static const double bound_steps[] = {1, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 
 
 /* No placement of the layer has a lower price. */
 static double
-price_bound(struct arena *scratch, const struct layer_problem *p, const struct placement_layer *layer)
+price_bound(
+    struct arena *scratch, const struct layer_problem *p, const struct placement_layer *layer)
 {
 	struct placement_price price = p->options->price;
 	double low = layer->lower_bound, bound = INFINITY;
@@ -325,7 +328,7 @@ solve_traffic(struct arena *arena, const struct layer_problem *p, const struct l
 		if (p->options->quick && k != PLACEMENT_POINTS - 2)
 			continue;
 		if (solve_point(arena, p, least * (1 + placement_tolerances[k]), rng,
-		        expert_of_slot, point))
+			expert_of_slot, point))
 			offer_both(arena, p, rng, expert_of_slot, k, &best, layer);
 		arena_reset(arena, mark);
 	}

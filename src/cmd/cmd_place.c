@@ -75,8 +75,7 @@ solve(struct request *request, struct place_facts *facts)
 	facts->options.progress = progress_update;
 	facts->options.progress_context = &progress;
 	progress_start(&progress, !request->common.quiet);
-	placement = placement_solve(
-	    request->arena, request->diags, facts->loads, &facts->options);
+	placement = placement_solve(request->arena, request->diags, facts->loads, &facts->options);
 	progress_end(&progress);
 	return placement;
 }
@@ -105,8 +104,8 @@ note_early_stop(struct request *request, const struct place_facts *facts)
 		return;
 	diag_add(request->diags, nowhere, NULL, SEVERITY_WARNING,
 	    "the time limit was met: searches and proofs that were not begun by then are left out");
-	diag_last_hint(request->diags,
-	    "bounds hold all the same; another run may come to another answer");
+	diag_last_hint(
+	    request->diags, "bounds hold all the same; another run may come to another answer");
 }
 
 enum status

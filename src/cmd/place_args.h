@@ -11,8 +11,8 @@ enum place_form { FORM_REPORT, FORM_CSV, FORM_EPLB, FORM_RANKS, FORM_PERMUTATION
 struct place_args {
 	int64_t gpus, nodes, slots_per_gpu, redundant, groups;
 	int64_t seed;
-	int goal;              /* 0 auto, else enum placement_goal + 1 */
-	int form;              /* enum place_form */
+	int goal;	       /* 0 auto, else enum placement_goal + 1 */
+	int form;	       /* enum place_form */
 	const char *from;      /* file of the placement in use */
 	const char *load_skew; /* loads to make up */
 	const char *speed;     /* "1,1,0.9,…" */

@@ -11,10 +11,10 @@
 struct place_worth {
 	bool known;
 	struct strategy strategy;
-	double step_s;                /* with the answer */
-	double from_s;                /* with the placement in use, or contiguous */
+	double step_s; /* with the answer */
+	double from_s; /* with the placement in use, or contiguous */
 	double baseline_s[BASELINES];
-	double expert_bytes;          /* weights of one expert of one layer, bf16; 0: no model */
+	double expert_bytes; /* weights of one expert of one layer, bf16; 0: no model */
 };
 
 /* What `moeplan place` tells, computed once for text and JSON. */
@@ -23,8 +23,8 @@ struct place_facts {
 	struct placement_options options;
 	const struct placement *placement;
 	struct place_worth worth;
-	bool mixed_domains;           /* domains that are not the nodes: summed */
-	bool even_nodes;              /* several nodes, and nothing says which tokens are where */
+	bool mixed_domains; /* domains that are not the nodes: summed */
+	bool even_nodes;    /* several nodes, and nothing says which tokens are where */
 };
 
 /* place_inputs.c: loads, machine and options; STATUS_YES when all is there. */

@@ -44,8 +44,8 @@ make_up_loads(struct request *request)
 		spec.experts = moe->ffn.experts;
 		spec.top_k = moe->ffn.top_k;
 	}
-	if (loads_spec_parse(request->arena, request->diags, option, request->place.load_skew,
-		&spec) != 0)
+	if (loads_spec_parse(
+		request->arena, request->diags, option, request->place.load_skew, &spec) != 0)
 		return NULL;
 	return loads_generate(request->arena, &spec, (uint64_t)request->place.seed);
 }
@@ -137,7 +137,8 @@ refuse_slots(struct request *request, int64_t experts, int64_t copies, int64_t g
 	int64_t more = gpus - (experts + copies) % gpus;
 
 	diag_error(request->diags, nowhere,
-	    "%lld experts and %lld copies do not divide over %lld GPUs: (%lld + %lld) mod %lld = %lld",
+	    "%lld experts and %lld copies do not divide over %lld GPUs: (%lld + %lld) mod %lld = "
+	    "%lld",
 	    (long long)experts, (long long)copies, (long long)gpus, (long long)experts,
 	    (long long)copies, (long long)gpus, (long long)((experts + copies) % gpus));
 	diag_last_hint(request->diags, "--redundant %lld makes it %lld a GPU",
@@ -184,9 +185,9 @@ choose_machine(struct request *request, struct place_facts *facts)
 	facts->options.gpus = (int)gpus;
 	facts->options.nodes = (int)choose_nodes(request, gpus);
 	facts->options.slots_per_gpu = (int)slots;
-	facts->options.groups = request->place.groups > 0 ? (int)request->place.groups
-	    : moe && moe->ffn.route_groups > 1            ? (int)moe->ffn.route_groups
-	                                                  : GROUPS_DEFAULT;
+	facts->options.groups = request->place.groups > 0	   ? (int)request->place.groups
+				: moe && moe->ffn.route_groups > 1 ? (int)moe->ffn.route_groups
+								   : GROUPS_DEFAULT;
 	return 0;
 }
 
@@ -217,8 +218,8 @@ read_speed(struct request *request, struct place_facts *facts)
 		at = at[length] == ',' ? at + length + 1 : NULL;
 	}
 	if (n != facts->options.gpus)
-		return diag_error(request->diags, option, "%d speeds for %d GPUs", n,
-		    facts->options.gpus);
+		return diag_error(
+		    request->diags, option, "%d speeds for %d GPUs", n, facts->options.gpus);
 	facts->options.speed = speed;
 	return 0;
 }
@@ -231,7 +232,8 @@ check_map(struct request *request, const struct place_facts *facts, const struct
 
 	if (map->layers != facts->loads->layers || map->slots != slots)
 		return diag_error(request->diags, loc,
-		    "the map has %d layers of %d slots, the loads have %d layers, the machine %d slots",
+		    "the map has %d layers of %d slots, the loads have %d layers, the machine %d "
+		    "slots",
 		    map->layers, map->slots, facts->loads->layers, slots);
 	for (int l = 0; l < map->layers; l++)
 		if (map->named && map->number[l] != facts->loads->number[l])
@@ -243,8 +245,8 @@ check_map(struct request *request, const struct place_facts *facts, const struct
 
 /* Every expert somewhere, none beyond those that the loads know. */
 static int
-check_map_experts(struct request *request, const struct place_facts *facts,
-    const struct expert_map *map)
+check_map_experts(
+    struct request *request, const struct place_facts *facts, const struct expert_map *map)
 {
 	int *count = arena_array(request->arena, (size_t)facts->loads->experts, sizeof(int));
 	struct loc loc = {map->name, 0, 0};
@@ -290,7 +292,8 @@ read_map(struct request *request, struct place_facts *facts)
 	return 0;
 }
 
-/* What is worth making small when nobody says: traffic where nodes are told apart, else pairs, else load. */
+/* What is worth making small when nobody says: traffic where nodes are told apart, else pairs, else
+ * load. */
 static enum placement_goal
 choose_goal(const struct request *request, const struct place_facts *facts)
 {
@@ -357,7 +360,8 @@ place_inputs(struct request *request, struct place_facts *facts)
 	o->seed = (uint64_t)request->place.seed;
 	o->move_cost = request->place.move_cost;
 	o->time_limit_s = request->place.time_limit_s;
-	o->capacity = request->job.base.capacity > 0 ? request->job.base.capacity : CAPACITY_DEFAULT;
+	o->capacity =
+	    request->job.base.capacity > 0 ? request->job.base.capacity : CAPACITY_DEFAULT;
 	if (placement_check_options(request->diags, facts->loads, o) != 0 ||
 	    check_form(request, facts) != 0)
 		return STATUS_USAGE;

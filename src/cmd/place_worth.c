@@ -14,7 +14,8 @@
 
 static const struct loc nowhere;
 
-/* Step time when the fullest rank has `ratio` times the mean and `share` of the tokens leave their node. */
+/* Step time when the fullest rank has `ratio` times the mean and `share` of the tokens leave their
+ * node. */
 static double
 step_s(struct request *request, const struct place_facts *facts, double ratio, double share)
 {
@@ -25,7 +26,8 @@ step_s(struct request *request, const struct place_facts *facts, double ratio, d
 	struct estimate *estimate = arena_alloc(request->arena, sizeof(*estimate));
 	double step;
 
-	job.skew = (struct load_skew){.kind = SKEW_MAX, .value = fmax(1, ratio),
+	job.skew = (struct load_skew){.kind = SKEW_MAX,
+	    .value = fmax(1, ratio),
 	    .off_node = nodes > 1 ? share * nodes / (nodes - 1) : 0};
 	evaluator = evaluator_new(request->arena, request->model, request->cluster, &job);
 	evaluate(evaluator, &facts->worth.strategy, NULL, NULL, estimate);
@@ -86,7 +88,8 @@ place_price(struct request *request, struct place_facts *facts)
 	nearer = step_s(request, facts, 1, even / 2);
 	price->traffic = nodes > 1 ? fmax(0, (base - nearer) / (even / 2)) : 0;
 	price->compute = fmax(0, (heavier - base) / 0.1 - price->traffic * even);
-	if (price->compute + price->traffic <= 0) /* hidden behind other work: balance all the same */
+	if (price->compute + price->traffic <=
+	    0) /* hidden behind other work: balance all the same */
 		price->compute = 1;
 	return STATUS_YES;
 }
@@ -102,9 +105,9 @@ place_worth(struct request *request, struct place_facts *facts)
 	worth->step_s = step_s(request, facts, p->mean.ratio, p->mean.share);
 	for (int b = 0; b < BASELINES; b++)
 		if (p->baseline_mean[b].ratio > 0)
-			worth->baseline_s[b] = step_s(request, facts, p->baseline_mean[b].ratio,
-			    p->baseline_mean[b].share);
+			worth->baseline_s[b] = step_s(
+			    request, facts, p->baseline_mean[b].ratio, p->baseline_mean[b].share);
 	worth->from_s = p->from_mean.ratio > 0
-	    ? step_s(request, facts, p->from_mean.ratio, p->from_mean.share)
-	    : worth->baseline_s[BASELINE_CONTIGUOUS];
+			    ? step_s(request, facts, p->from_mean.ratio, p->from_mean.share)
+			    : worth->baseline_s[BASELINE_CONTIGUOUS];
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the experts go, for a person: what it gains beside what others do, what is proved, every layer. */
+/* Where the experts go, for a person: what it gains beside what others do, what is proved, every
+ * layer. */
 #include <math.h>
 #include <string.h>
 
@@ -44,8 +45,9 @@ print_loads(struct request *request, const struct place_facts *facts)
 	if (loads->snapshots > 1)
 		str_addf(&line, ", %d snapshots", loads->snapshots);
 	text_line(request, "loads", "%s (%s)", line.text, loads->account.format);
-	text_line(request, "experts", "fullest %.2f x the mean, emptiest %.2f, CV %.2f, entropy "
-				      "%.2f of %.2f bits",
+	text_line(request, "experts",
+	    "fullest %.2f x the mean, emptiest %.2f, CV %.2f, entropy "
+	    "%.2f of %.2f bits",
 	    p->stats_mean.max_over_mean, p->stats_mean.min_over_mean, p->stats_mean.cv,
 	    p->stats_mean.entropy_bits, log2(loads->experts));
 	text_line(request, "", "%s of the tokens above capacity factor %g",
@@ -81,8 +83,10 @@ choose_columns(const struct place_facts *facts)
 {
 	const struct placement *p = facts->placement;
 
-	return (struct columns){.share = p->nodes > 1, .split = !isnan(p->mean.split),
-	    .hops = !isnan(p->mean.hops), .step = facts->worth.known};
+	return (struct columns){.share = p->nodes > 1,
+	    .split = !isnan(p->mean.split),
+	    .hops = !isnan(p->mean.hops),
+	    .step = facts->worth.known};
 }
 
 static struct table *
@@ -95,8 +99,8 @@ comparison_table(struct request *request, const struct place_facts *facts, struc
 	table_column(table, c++, "fullest GPU / mean", TABLE_RIGHT);
 	table_column(table, c++, "worst layer", TABLE_RIGHT);
 	if (columns.share)
-		table_column(table, c++, facts->even_nodes ? "leave the node (even)" : "leave the node",
-		    TABLE_RIGHT);
+		table_column(table, c++,
+		    facts->even_nodes ? "leave the node (even)" : "leave the node", TABLE_RIGHT);
 	if (columns.split)
 		table_column(table, c++,
 		    facts->placement->nodes > 1 ? "pairs on two nodes" : "pairs on two GPUs",
@@ -148,14 +152,14 @@ worst_of_point(const struct placement *p, int k)
 
 /* The trade that GOAL_TRAFFIC looked at, a row each. */
 static void
-point_rows(struct request *request, const struct placement *p, struct table *table,
-    struct columns columns)
+point_rows(
+    struct request *request, const struct placement *p, struct table *table, struct columns columns)
 {
 	for (int k = 0; k < PLACEMENT_POINTS; k++) {
 		const struct placement_point *point = &p->point_mean[k];
-		const char *label = k == 0
-		    ? "load alone"
-		    : arena_printf(request->arena, "nodes within %g %%", 100 * placement_tolerances[k]);
+		const char *label = k == 0 ? "load alone"
+					   : arena_printf(request->arena, "nodes within %g %%",
+						 100 * placement_tolerances[k]);
 
 		if (point->feasible)
 			comparison_row(
@@ -206,18 +210,22 @@ print_traffic_proof(struct request *request, const struct placement *p)
 	int last = PLACEMENT_POINTS - 1;
 
 	if (p->no_traffic_gain) {
-		text_line(request, "", "at least %s of the tokens leave their node with any placement, "
-				       "%s with contiguous experts:",
+		text_line(request, "",
+		    "at least %s of the tokens leave their node with any placement, "
+		    "%s with contiguous experts:",
 		    share_text(arena, p->share_low_mean), share_text(arena, p->contiguous_share));
-		text_line(request, "", "no placement can help the traffic; experts go by load alone");
+		text_line(
+		    request, "", "no placement can help the traffic; experts go by load alone");
 		return;
 	}
-	text_line(request, "", "at least %s leave the node with nodes within %g %%: reached and "
-			       "optimal in %d of %d layers",
+	text_line(request, "",
+	    "at least %s leave the node with nodes within %g %%: reached and "
+	    "optimal in %d of %d layers",
 	    share_text(arena, p->point_mean[last].share_low), 100 * placement_tolerances[last],
 	    p->shares_proven[last], p->layers);
-	text_line(request, "", "time of a layer (computation + all-to-all) within %s of a bound, "
-			       "worst layer %s",
+	text_line(request, "",
+	    "time of a layer (computation + all-to-all) within %s of a bound, "
+	    "worst layer %s",
 	    gap_text(arena, p->price_gap_mean), gap_text(arena, p->price_gap_worst));
 }
 
@@ -227,11 +235,13 @@ print_objective_proof(struct request *request, const struct placement *p)
 	struct arena *arena = request->arena;
 
 	if (p->goal == GOAL_PAIRS)
-		text_line(request, "", "at least %s of the pairs are split when bins are so balanced; "
-				       "optimal in %d of %d layers",
+		text_line(request, "",
+		    "at least %s of the pairs are split when bins are so balanced; "
+		    "optimal in %d of %d layers",
 		    share_text(arena, p->objective_low_mean), p->objectives_proven, p->layers);
 	else if (p->chain_proven)
-		text_line(request, "", "no placement so balanced (nodes within 5 %%) has fewer hops: optimal");
+		text_line(
+		    request, "", "no placement so balanced (within 10 %%) has fewer hops: optimal");
 	else
 		text_line(request, "", "a local optimum: hops at least %s by a loose bound",
 		    share_text(arena, p->chain_low));
@@ -245,7 +255,8 @@ print_worth(struct request *request, const struct place_facts *facts)
 	struct str line = str_new(request->arena);
 
 	if (worth->known)
-		str_addf(&line, "step %s -> %s (%+.1f %%)", units_seconds(request->arena, worth->from_s),
+		str_addf(&line, "step %s -> %s (%+.1f %%)",
+		    units_seconds(request->arena, worth->from_s),
 		    units_seconds(request->arena, worth->step_s),
 		    100 * (worth->step_s / worth->from_s - 1));
 	if (p->moved >= 0)
@@ -265,8 +276,8 @@ print_worth(struct request *request, const struct place_facts *facts)
 static const char *
 strip_cell(const struct request *request, double load)
 {
-	static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
-	    "\u2586", "\u2587", "\u2588"};
+	static const char *const blocks[] = {
+	    "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
 	static const char *const ascii[] = {".", ":", "-", "=", "+", "*", "#", "@"};
 	int step = (int)fmin(7, fmax(0, load * 4 - 0.5));
 
@@ -275,8 +286,8 @@ strip_cell(const struct request *request, double load)
 
 /* GPU by GPU, or the fullest of several where GPUs are many. */
 static const char *
-load_strip(struct request *request, const struct place_facts *facts, int layer,
-    const struct assignment *a)
+load_strip(
+    struct request *request, const struct place_facts *facts, int layer, const struct assignment *a)
 {
 	int gpus = facts->options.gpus, cells = gpus < STRIP_WIDTH ? gpus : STRIP_WIDTH;
 	double *load = arena_array(request->arena, (size_t)gpus, sizeof(double)), sum = 0;
@@ -319,20 +330,22 @@ layer_row(struct request *request, const struct place_facts *facts, struct table
 	else if (p->goal == GOAL_TRAFFIC)
 		table_cell(table, share_text(request->arena, layer->cost.share));
 	else
-		table_cell(table, share_text(request->arena,
-		                      p->goal == GOAL_PAIRS ? layer->cost.split : layer->cost.hops));
+		table_cell(
+		    table, share_text(request->arena,
+			       p->goal == GOAL_PAIRS ? layer->cost.split : layer->cost.hops));
 }
 
 static void
 print_layers(struct request *request, const struct place_facts *facts)
 {
-	static const char *const heads[] = {"layer", "expert", "hottest", "contiguous", "", "moeplan",
-	    "", "bound"};
+	static const char *const heads[] = {
+	    "layer", "expert", "hottest", "contiguous", "", "moeplan", "", "bound"};
 	static const char *const last[GOALS] = {"gap", "leaves node", "pairs split", "hops on"};
 	struct table *table = table_new(request->arena, 9);
 
 	for (size_t c = 0; c < 8; c++)
-		table_column(table, c, heads[c], c == 2 || c == 3 || c == 5 ? TABLE_LEFT : TABLE_RIGHT);
+		table_column(
+		    table, c, heads[c], c == 2 || c == 3 || c == 5 ? TABLE_LEFT : TABLE_RIGHT);
 	table_column(table, 8, last[facts->placement->goal], TABLE_RIGHT);
 	for (int l = 0; l < facts->placement->layers; l++)
 		layer_row(request, facts, table, l);
@@ -363,6 +376,6 @@ text_place(struct request *request, const struct place_facts *facts)
 	print_worth(request, facts);
 	print_layers(request, facts);
 	if (request->common.verbose)
-		str_addf(&request->out, "\nsolved in %s\n",
-		    units_seconds(request->arena, p->wall_s));
+		str_addf(
+		    &request->out, "\nsolved in %s\n", units_seconds(request->arena, p->wall_s));
 }

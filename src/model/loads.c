@@ -37,8 +37,8 @@ loads_new(struct arena *arena, int layers, int snapshots, int sources, int exper
 const double *
 loads_row(const struct loads *loads, int layer, int snapshot, int source)
 {
-	size_t row = ((size_t)layer * (size_t)loads->snapshots + (size_t)snapshot) *
-	        (size_t)loads->sources +
+	size_t row =
+	    ((size_t)layer * (size_t)loads->snapshots + (size_t)snapshot) * (size_t)loads->sources +
 	    (size_t)source;
 
 	return loads->count + row * (size_t)loads->experts;
@@ -148,8 +148,8 @@ check_labels(struct loads_builder *b, struct loc loc)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].count > rows[i].most)
-			return diag_error(b->diags, loc, "more than %d %s", rows[i].most,
-			    rows[i].what);
+			return diag_error(
+			    b->diags, loc, "more than %d %s", rows[i].most, rows[i].what);
 	if (b->cells > LOADS_MAX_CELLS)
 		return diag_error(b->diags, loc, "more than %d counts", LOADS_MAX_CELLS);
 	return 0;
@@ -163,7 +163,7 @@ add_to_row(struct loads_builder *b, struct loads_cell_row *row, const double *co
 	struct loads_cell_row **bucket = &b->bucket[place % LOADS_BUCKETS], *same = *bucket;
 
 	while (same && (same->layer != row->layer || same->snapshot != row->snapshot ||
-	                   same->source != row->source))
+			   same->source != row->source))
 		same = same->chain;
 	for (int e = 0; same && e < b->experts; e++)
 		same->count[e] += count[e];
@@ -264,7 +264,7 @@ fill_table(struct loads_builder *b, struct loads *loads, const int *rank)
 		if (there[at] && !b->adds_up && wrong++ < MAX_MESSAGES)
 			diag_error(b->diags, row->loc, "%s was already given in line %d",
 			    place_text(b, loads, layer, label_at(&b->snapshots, row->snapshot),
-			        label_at(&b->sources, row->source)),
+				label_at(&b->sources, row->source)),
 			    there[at]->loc.line);
 		there[at] = row;
 		for (int e = 0; e < loads->experts; e++)
@@ -277,8 +277,8 @@ fill_table(struct loads_builder *b, struct loads *loads, const int *rank)
 		if (!there[at] && wrong++ < MAX_MESSAGES)
 			diag_error(b->diags, loc, "%s has no row, other layers have one",
 			    place_text(b, loads, at / cells,
-			        label_at(&b->snapshots, cell / loads->sources),
-			        label_at(&b->sources, cell % loads->sources)));
+				label_at(&b->snapshots, cell / loads->sources),
+				label_at(&b->sources, cell % loads->sources)));
 	}
 	return wrong > 0 ? -1 : 0;
 }
@@ -316,8 +316,8 @@ builder_finish(struct loads_builder *b, const char *format)
 		diag_error(b->diags, loc, "'%s' holds no counts", b->name);
 		return NULL;
 	}
-	loads = loads_new(
-	    b->arena, b->layers.count, b->snapshots.count, b->sources.count, b->experts);
+	loads =
+	    loads_new(b->arena, b->layers.count, b->snapshots.count, b->sources.count, b->experts);
 	loads->name = b->name;
 	loads->kind = b->sources.count > 1 ? b->kind : LOADS_WHOLE;
 	loads->account.format = format;
@@ -350,20 +350,20 @@ read_lines(struct lines *lines)
 		return NULL;
 	}
 	line += strspn(line, " \t");
-	if (csv_begins(line)) {
+	if (loads_csv_begins(line)) {
 		lines_again(lines);
-		loads = csv_read(lines);
-	} else if (matrix_begins(line)) {
+		loads = loads_csv_read(lines);
+	} else if (loads_matrix_begins(line)) {
 		lines_again(lines);
-		loads = matrix_read(lines);
-	} else if (routes_begin(line, strlen(line))) {
+		loads = loads_matrix_read(lines);
+	} else if (loads_routes_begin(line, strlen(line))) {
 		lines_again(lines);
-		loads = routes_read(lines);
+		loads = loads_routes_read(lines);
 	} else {
 		bool json = line[0] == '{' || line[0] == '[';
 
 		lines_again(lines);
-		loads = json ? json_read(lines) : log_read(lines);
+		loads = json ? loads_json_read(lines) : loads_log_read(lines);
 	}
 	if (loads)
 		sha256_end(&lines->sha, loads->sha256);
@@ -384,8 +384,8 @@ loads_read(struct arena *arena, struct diags *diags, const char *path)
 }
 
 struct loads *
-loads_parse(struct arena *arena, struct diags *diags, const char *name, const char *text,
-    size_t length)
+loads_parse(
+    struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length)
 {
 	struct lines lines;
 

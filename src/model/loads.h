@@ -21,7 +21,7 @@ enum {
 	LOADS_MAX_LAYERS = 1024,
 	LOADS_MAX_SOURCES = 1024,
 	LOADS_MAX_SNAPSHOTS = 1024,
-	LOADS_MAX_CELLS = 8 << 20, /* layers x snapshots x sources x experts */
+	LOADS_MAX_CELLS = 8 << 20,    /* layers x snapshots x sources x experts */
 	LOADS_MAX_PAIR_EXPERTS = 512, /* pairs and transitions are kept up to so many experts */
 };
 #define LOADS_MAX_COUNT 9e15 /* of one expert: sums stay exact in a double */
@@ -32,9 +32,9 @@ enum loads_source { LOADS_WHOLE, LOADS_NODES, LOADS_DOMAINS };
 /* What a reader saw beside the counts; reported, never silent. */
 struct loads_account {
 	const char *format;   /* "CSV counts", "routes" … */
-	int64_t rows;         /* of data */
+	int64_t rows;	      /* of data */
 	int64_t warm_up_rows; /* left out: the same tuple over and over */
-	int64_t linked;       /* rows whose token was seen in the layer before */
+	int64_t linked;	      /* rows whose token was seen in the layer before */
 	int64_t skipped;      /* lines of a log that carry no counts */
 };
 
@@ -42,12 +42,12 @@ struct loads {
 	const char *name; /* the file */
 	int layers, experts, sources, snapshots;
 	enum loads_source kind;
-	int64_t *number;           /* [layer] as the file numbers them */
+	int64_t *number;	   /* [layer] as the file numbers them */
 	const char **source_names; /* [source] */
-	double *count;             /* [layer][snapshot][source][expert] */
-	float **pairs;             /* [layer] NULL or [expert][expert], symmetric, diagonal unused */
-	float **next;              /* [layer] NULL or [expert here][expert in the next layer] */
-	int64_t top_k;             /* experts a token picks; 0 unknown */
+	double *count;		   /* [layer][snapshot][source][expert] */
+	float **pairs; /* [layer] NULL or [expert][expert], symmetric, diagonal unused */
+	float **next;  /* [layer] NULL or [expert here][expert in the next layer] */
+	int64_t top_k; /* experts a token picks; 0 unknown */
 	struct loads_account account;
 	char sha256[65];
 };
@@ -66,8 +66,8 @@ void loads_total(const struct loads *loads, int layer, double *total);
  */
 struct loads *loads_read(struct arena *arena, struct diags *diags, const char *path);
 /* The same from memory, under a name. */
-struct loads *loads_parse(struct arena *arena, struct diags *diags, const char *name,
-    const char *text, size_t length);
+struct loads *loads_parse(
+    struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length);
 
 /* A table of zeros to fill, for generators and tests; sources and snapshots at least 1. */
 struct loads *loads_new(struct arena *arena, int layers, int snapshots, int sources, int experts);

@@ -22,7 +22,7 @@ enum { MAX_ERRORS = 20, MAX_FIELD_COLUMNS = 8, MAX_PAIR_CELLS = 1 << 24 };
 
 struct csv {
 	struct lines *lines;
-	int before;                            /* columns before the first expert */
+	int before; /* columns before the first expert */
 	enum column kinds[MAX_FIELD_COLUMNS];
 	bool has[COLUMNS];
 	int experts, errors;
@@ -64,7 +64,7 @@ is_expert(const char *cell, int64_t *number)
 }
 
 bool
-csv_begins(const char *line)
+loads_csv_begins(const char *line)
 {
 	size_t length = strcspn(line, ",");
 
@@ -91,8 +91,7 @@ read_key_column(struct csv *csv, const char *cell, int column)
 	int kind = column_of(cell);
 
 	if (kind < 0 || csv->before == MAX_FIELD_COLUMNS) {
-		csv_error(csv, column,
-		    arena_printf(arena, "column '%.40s' is not known", cell));
+		csv_error(csv, column, arena_printf(arena, "column '%.40s' is not known", cell));
 		diag_last_hint(csv->lines->diags,
 		    "columns are layer, node, domain, snapshot, then e0, e1, … for the experts");
 		return -1;
@@ -131,9 +130,10 @@ read_header(struct csv *csv)
 		if (is_expert(cell, &number)) {
 			if (number != csv->experts)
 				return csv_error(csv, column,
-				    arena_printf(arena, "column '%s' follows e%d: experts are "
-				                        "e0, e1, … in order", cell,
-				        csv->experts - 1));
+				    arena_printf(arena,
+					"column '%s' follows e%d: experts are "
+					"e0, e1, … in order",
+					cell, csv->experts - 1));
 			csv->experts++;
 		} else if (csv->experts > 0) {
 			return csv_error(csv, column,
@@ -193,7 +193,7 @@ read_key(struct csv *csv, char **at, const char *line, struct key *key)
 		if (numbers[kind] && !units_parse_integer(cell, numbers[kind]))
 			return csv_error(csv, (int)(cell - line) + 1,
 			    arena_printf(csv->lines->arena, "%s is '%.40s': an integer is wanted",
-			        column_names[kind], cell));
+				column_names[kind], cell));
 	}
 	return 0;
 }
@@ -214,7 +214,7 @@ read_counts(struct csv *csv, char **at, const char *line, double *count)
 		return csv->errors > errors ? -1 : 0;
 	return csv_error(csv, 0,
 	    arena_printf(csv->lines->arena, "the row has %d counts, the header names %d experts", n,
-	        csv->experts));
+		csv->experts));
 }
 
 static bool
@@ -236,8 +236,8 @@ read_row(struct csv *csv, struct loads_builder *builder, char *line, size_t leng
 		return -1;
 	source = key.text[COLUMN_NODE] ? key.text[COLUMN_NODE] : key.text[COLUMN_DOMAIN];
 	if (builder_row(builder, lines_loc(csv->lines, 0), key.layer,
-	        key.text[COLUMN_SNAPSHOT] ? key.text[COLUMN_SNAPSHOT] : "", source ? source : "",
-	        count) == 0)
+		key.text[COLUMN_SNAPSHOT] ? key.text[COLUMN_SNAPSHOT] : "", source ? source : "",
+		count) == 0)
 		return 0;
 	csv->errors = MAX_ERRORS; /* too many of something: no use to go on */
 	return -1;
@@ -290,8 +290,9 @@ check_matrix(struct csv *csv, const struct matrix *m)
 				csv->errors++;
 				diag_error(csv->lines->diags, loc,
 				    "layer %lld: experts %d and %d are picked together %g times "
-				    "in one row and %g in the other", (long long)m->layer, j, i,
-				    m->cell[j * n + i], m->cell[i * n + j]);
+				    "in one row and %g in the other",
+				    (long long)m->layer, j, i, m->cell[j * n + i],
+				    m->cell[i * n + j]);
 				diag_last_hint(csv->lines->diags,
 				    "counts without header need one: layer,e0,e1,…");
 				return -1;
@@ -373,12 +374,12 @@ read_pair_row(struct csv *csv, struct matrix **first, int *layers, char *line, s
 	m = find_matrix(csv, first, key.layer, layers);
 	if (!m)
 		return csv_error(csv, 0,
-		    arena_printf(csv->lines->arena, "more than %d pairs in all layers",
-		        MAX_PAIR_CELLS));
+		    arena_printf(
+			csv->lines->arena, "more than %d pairs in all layers", MAX_PAIR_CELLS));
 	if (key.expert != m->rows || m->rows == csv->experts)
 		return csv_error(csv, 0,
 		    arena_printf(csv->lines->arena, "expert %lld follows expert %d of layer %lld",
-		        (long long)key.expert, m->rows - 1, (long long)key.layer));
+			(long long)key.expert, m->rows - 1, (long long)key.layer));
 	return read_counts(csv, &at, line, m->cell + (size_t)m->rows++ * (size_t)csv->experts);
 }
 
@@ -401,7 +402,7 @@ read_pair_rows(struct csv *csv)
 }
 
 struct loads *
-csv_read(struct lines *lines)
+loads_csv_read(struct lines *lines)
 {
 	struct csv csv = {.lines = lines};
 
@@ -413,7 +414,7 @@ csv_read(struct lines *lines)
 /* --- a matrix without header --- */
 
 bool
-matrix_begins(const char *line)
+loads_matrix_begins(const char *line)
 {
 	return strchr(line, ',') && line[strspn(line, "0123456789.eE+-, \t\r")] == '\0';
 }
@@ -429,7 +430,7 @@ count_cells(const char *line)
 }
 
 struct loads *
-matrix_read(struct lines *lines)
+loads_matrix_read(struct lines *lines)
 {
 	struct csv csv = {.lines = lines};
 	struct matrix *m;
@@ -440,8 +441,8 @@ matrix_read(struct lines *lines)
 	if (check_pair_experts(&csv) != 0)
 		return NULL;
 	m = arena_alloc(lines->arena, sizeof(*m));
-	m->cell = arena_array(
-	    lines->arena, (size_t)csv.experts * (size_t)csv.experts, sizeof(double));
+	m->cell =
+	    arena_array(lines->arena, (size_t)csv.experts * (size_t)csv.experts, sizeof(double));
 	for (; line && csv.errors < MAX_ERRORS; line = lines_next(lines, &length)) {
 		if (is_blank(line))
 			continue;

@@ -58,15 +58,16 @@ read_numbers(struct json *json, const struct doc *list, size_t n, double *value)
 	if (list->kind != DOC_LIST || list->count != n)
 		return json_error(json, list,
 		    list->kind != DOC_LIST
-		        ? arena_printf(json->arena, "%s stands where a list of %zu counts is wanted",
-		              doc_kind_name(list->kind), n)
-		        : arena_printf(json->arena, "the list has %zu counts, others have %zu",
-		              list->count, n));
+			? arena_printf(json->arena,
+			      "%s stands where a list of %zu counts is wanted",
+			      doc_kind_name(list->kind), n)
+			: arena_printf(json->arena, "the list has %zu counts, others have %zu",
+			      list->count, n));
 	for (const struct doc *item = list->first; item; item = item->next, i++) {
 		if (item->kind != DOC_NUMBER)
 			return json_error(json, item,
 			    arena_printf(json->arena, "expert %zu is %s: a number is wanted", i,
-			        doc_kind_name(item->kind)));
+				doc_kind_name(item->kind)));
 		if (!(item->number >= 0 && item->number <= LOADS_MAX_COUNT))
 			return loads_check_count(json->diags, item->loc,
 			    arena_printf(json->arena, "expert %zu", i), item->number);
@@ -84,8 +85,8 @@ layer_number(struct json *json, size_t index, int64_t *number)
 	if (!json->layers)
 		return 0;
 	if (!item || !item->is_integer)
-		return json_error(json, item ? item : json->layers,
-		    "'layers' names each layer by an integer");
+		return json_error(
+		    json, item ? item : json->layers, "'layers' names each layer by an integer");
 	*number = item->integer;
 	return 0;
 }
@@ -123,7 +124,7 @@ read_layers(struct json *json, const struct doc *list, int depth, const char *sn
 	if (json->layers && json->layers->count != list->count)
 		return json_error(json, json->layers,
 		    arena_printf(json->arena, "'layers' has %zu names, there are %zu layers",
-		        json->layers->count, list->count));
+			json->layers->count, list->count));
 	for (const struct doc *layer = list->first; layer; layer = layer->next, l++) {
 		int64_t number;
 		size_t s = 0;
@@ -170,9 +171,9 @@ read_table(struct json *json, const struct doc *table, bool time)
 	int64_t experts = table->kind == DOC_LIST ? (int64_t)innermost(table)->count : 0;
 
 	if (depth < 2 || depth > 3) {
-		json_error(json, table, time
-		        ? "counts are lists: [layer][expert], or one such table a snapshot"
-		        : "counts are lists: [layer][expert] or [layer][node][expert]");
+		json_error(json, table,
+		    time ? "counts are lists: [layer][expert], or one such table a snapshot"
+			 : "counts are lists: [layer][expert] or [layer][node][expert]");
 		return NULL;
 	}
 	if (loads_check_experts(json->diags, table->loc, experts) != 0)
@@ -180,7 +181,7 @@ read_table(struct json *json, const struct doc *table, bool time)
 	json->builder.experts = (int)experts;
 	json->count = arena_array(json->arena, (size_t)experts, sizeof(double));
 	if (depth == 3 && time ? read_snapshots(json, table) != 0
-	                       : read_layers(json, table, depth, "") != 0)
+			       : read_layers(json, table, depth, "") != 0)
 		return NULL;
 	return builder_finish(&json->builder, "JSON counts");
 }
@@ -199,7 +200,7 @@ read_matrices(struct json *json, const struct loads *loads, const struct doc *li
 	if (n > LOADS_MAX_PAIR_EXPERTS)
 		return json_error(json, list,
 		    arena_printf(json->arena, "pairs of %zu experts: allowed are %d at most", n,
-		        LOADS_MAX_PAIR_EXPERTS));
+			LOADS_MAX_PAIR_EXPERTS));
 	for (const struct doc *matrix = list->first; matrix; matrix = matrix->next, layer++) {
 		size_t i = 0;
 
@@ -215,9 +216,10 @@ read_matrices(struct json *json, const struct loads *loads, const struct doc *li
 		for (i = 0; i < n * n && symmetric; i++)
 			if (to[layer][i] != to[layer][i % n * n + i / n])
 				return json_error(json, matrix,
-				    arena_printf(json->arena, "experts %zu and %zu are picked together "
-				                              "more often in one row than in the other",
-				        i / n, i % n));
+				    arena_printf(json->arena,
+					"experts %zu and %zu are picked together "
+					"more often in one row than in the other",
+					i / n, i % n));
 	}
 	return 0;
 }
@@ -239,8 +241,8 @@ check_keys(struct json *json, const struct doc *map)
 		if (keys[i])
 			continue;
 		near = str_nearest(member->key, keys);
-		result = diag_error(
-		    json->diags, member->key_loc, "loads have no '%.60s'", member->key);
+		result =
+		    diag_error(json->diags, member->key_loc, "loads have no '%.60s'", member->key);
 		if (near)
 			diag_last_hint(json->diags, "did you mean '%s'?", near);
 	}
@@ -271,7 +273,8 @@ read_map(struct json *json, const struct doc *map)
 	if (!loads || (pairs && read_matrices(json, loads, pairs, true, loads->pairs) != 0) ||
 	    (transitions && read_matrices(json, loads, transitions, false, loads->next) != 0))
 		return NULL;
-	if (top_k && !(top_k->is_integer && top_k->integer >= 1 && top_k->integer <= loads->experts)) {
+	if (top_k &&
+	    !(top_k->is_integer && top_k->integer >= 1 && top_k->integer <= loads->experts)) {
 		json_error(json, top_k, "'top_k' is an integer, at most the number of experts");
 		return NULL;
 	}
@@ -280,7 +283,7 @@ read_map(struct json *json, const struct doc *map)
 }
 
 struct loads *
-json_read(struct lines *lines)
+loads_json_read(struct lines *lines)
 {
 	struct json json = {.arena = lines->arena, .diags = lines->diags};
 	struct doc *doc;

@@ -91,8 +91,8 @@ refill(struct lines *lines)
 			return diag_error(lines->diags, loc,
 			    "a line or a document has more than %d bytes", LINES_MAX_LENGTH);
 		}
-		lines->buffer = arena_grow(
-		    lines->arena, lines->buffer, lines->room + 1, 2 * lines->room + 1);
+		lines->buffer =
+		    arena_grow(lines->arena, lines->buffer, lines->room + 1, 2 * lines->room + 1);
 		lines->room *= 2;
 	}
 	got = take(lines, lines->buffer + lines->end, lines->room - lines->end);
@@ -103,8 +103,8 @@ refill(struct lines *lines)
 		struct loc loc = {lines->name, lines->number, 0};
 
 		lines->failed = lines->at_end = true;
-		return diag_error(lines->diags, loc, "'%s' cannot be read: %s", lines->name,
-		    strerror(errno));
+		return diag_error(
+		    lines->diags, loc, "'%s' cannot be read: %s", lines->name, strerror(errno));
 	}
 	return lines->at_end ? -1 : 0;
 }

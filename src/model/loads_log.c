@@ -94,7 +94,8 @@ log_error(struct log *log, const char *message)
 	return diag_error(log->lines->diags, lines_loc(log->lines, 0), "%s", message);
 }
 
-/* The numbers of a list up to its bracket; further lines are read while it stays open. -1: no list. */
+/* The numbers of a list up to its bracket; further lines are read while it stays open. -1: no list.
+ */
 static int
 read_list(struct log *log, const char *at, double *value, int room)
 {
@@ -176,7 +177,7 @@ read_line(struct log *log, const char *line)
 }
 
 struct loads *
-log_read(struct lines *lines)
+loads_log_read(struct lines *lines)
 {
 	struct log log = {.lines = lines};
 	struct loc loc = {lines->name, 0, 0};

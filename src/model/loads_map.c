@@ -50,12 +50,12 @@ read_slots(struct diags *diags, const struct doc *list, struct expert_map *map, 
 	int s = 0;
 
 	if (list->kind != DOC_LIST || list->count != (size_t)map->slots)
-		return diag_error(diags, list->loc, "a layer is a list of %d experts, as the first is",
-		    map->slots);
+		return diag_error(diags, list->loc,
+		    "a layer is a list of %d experts, as the first is", map->slots);
 	for (const struct doc *item = list->first; item; item = item->next, s++) {
 		if (!item->is_integer)
-			return diag_error(diags, item->loc, "slot %d holds %s: an integer is wanted",
-			    s, doc_kind_name(item->kind));
+			return diag_error(diags, item->loc,
+			    "slot %d holds %s: an integer is wanted", s, doc_kind_name(item->kind));
 		if (check_expert(diags, item->loc, item->integer) != 0)
 			return -1;
 		map->expert[layer * map->slots + s] = (int)item->integer;
@@ -69,8 +69,9 @@ check_size(struct diags *diags, struct loc loc, size_t layers, size_t slots)
 	if (layers >= 1 && layers <= LOADS_MAX_LAYERS && slots >= 1 && slots <= MAX_SLOTS &&
 	    layers * slots <= MAX_CELLS)
 		return 0;
-	return diag_error(diags, loc, "%zu layers of %zu slots: allowed are 1 to %d layers of 1 to %d",
-	    layers, slots, LOADS_MAX_LAYERS, MAX_SLOTS);
+	return diag_error(diags, loc,
+	    "%zu layers of %zu slots: allowed are 1 to %d layers of 1 to %d", layers, slots,
+	    LOADS_MAX_LAYERS, MAX_SLOTS);
 }
 
 /* [layer][slot] */
@@ -78,8 +79,8 @@ static struct expert_map *
 read_lists(struct arena *arena, struct diags *diags, const char *name, const struct doc *lists)
 {
 	size_t slots = lists->kind == DOC_LIST && lists->first && lists->first->kind == DOC_LIST
-	    ? lists->first->count
-	    : 0;
+			   ? lists->first->count
+			   : 0;
 	struct expert_map *map;
 	int l = 0;
 
@@ -115,8 +116,8 @@ read_document(struct arena *arena, struct diags *diags, const char *name, const 
 		const struct doc *slots = doc_get(layer, "expert_of_slot");
 
 		if (!number || !number->is_integer || !slots) {
-			diag_error(diags, layer->loc,
-			    "a layer has the keys 'layer' and 'expert_of_slot'");
+			diag_error(
+			    diags, layer->loc, "a layer has the keys 'layer' and 'expert_of_slot'");
 			return NULL;
 		}
 		map->number[l] = number->integer;
@@ -127,7 +128,8 @@ read_document(struct arena *arena, struct diags *diags, const char *name, const 
 }
 
 static struct expert_map *
-read_json(struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length)
+read_json(
+    struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length)
 {
 	const struct doc *doc = doc_parse(arena, diags, name, text, length), *map, *layers;
 
@@ -141,7 +143,8 @@ read_json(struct arena *arena, struct diags *diags, const char *name, const char
 		return read_lists(arena, diags, name, map);
 	if (layers && layers->kind == DOC_LIST && layers->first)
 		return read_document(arena, diags, name, layers);
-	diag_error(diags, doc->loc, "'%s' has neither 'physical_to_logical_map' nor 'layers'", name);
+	diag_error(
+	    diags, doc->loc, "'%s' has neither 'physical_to_logical_map' nor 'layers'", name);
 	return NULL;
 }
 
@@ -165,8 +168,8 @@ read_row(struct diags *diags, const char *name, int number, char *line, int64_t 
 		at = cell[length] == ',' ? cell + length + 1 : NULL;
 		cell[length] = '\0';
 		if (!units_parse_integer(cell, &value[c]))
-			return diag_error(diags, loc, "%s is '%.40s': an integer is wanted",
-			    columns[c], cell);
+			return diag_error(
+			    diags, loc, "%s is '%.40s': an integer is wanted", columns[c], cell);
 	}
 	return at ? diag_error(diags, loc, "more than layer, slot, gpu and expert") : 0;
 }
@@ -257,8 +260,8 @@ read_csv(struct arena *arena, struct diags *diags, const char *name, const char 
 }
 
 struct expert_map *
-expert_map_parse(struct arena *arena, struct diags *diags, const char *name, const char *text,
-    size_t length)
+expert_map_parse(
+    struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length)
 {
 	static const char header[] = "layer,slot,gpu,expert";
 	struct expert_map *map;
@@ -278,5 +281,6 @@ expert_map_read(struct arena *arena, struct diags *diags, const char *path)
 	size_t length;
 	const char *text = doc_read_file(arena, diags, path, &length);
 
-	return text ? expert_map_parse(arena, diags, arena_strdup(arena, path), text, length) : NULL;
+	return text ? expert_map_parse(arena, diags, arena_strdup(arena, path), text, length)
+		    : NULL;
 }

@@ -14,7 +14,7 @@ struct expert_map {
 	int layers, slots;
 	int64_t *number; /* [layer]; their order when the file does not name them */
 	bool named;
-	int *expert;     /* [layer][slot] */
+	int *expert; /* [layer][slot] */
 	char sha256[65];
 };
 
@@ -24,7 +24,7 @@ struct expert_map {
  * with the layers of a `moeplan place` document. NULL after adding errors.
  */
 struct expert_map *expert_map_read(struct arena *arena, struct diags *diags, const char *path);
-struct expert_map *expert_map_parse(struct arena *arena, struct diags *diags, const char *name,
-    const char *text, size_t length);
+struct expert_map *expert_map_parse(
+    struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length);
 
 #endif

@@ -16,15 +16,15 @@ struct lines {
 	struct arena *arena;
 	struct diags *diags;
 	const char *name;
-	FILE *file;        /* NULL: from memory */
-	const char *text;  /* what is left of it, from memory */
+	FILE *file;	  /* NULL: from memory */
+	const char *text; /* what is left of it, from memory */
 	size_t text_left;
-	char *buffer;      /* a byte more than `room`, for the terminator */
+	char *buffer; /* a byte more than `room`, for the terminator */
 	size_t room, begin, end;
 	size_t last_begin, last_end; /* of the line given last; lines_again() needs them */
 	bool last_cr, last_lf;
 	bool at_end, failed;
-	int number;        /* of the line given last, from 1 */
+	int number;	   /* of the line given last, from 1 */
 	struct sha256 sha; /* of what came in so far */
 };
 /* -1 after adding an error. */
@@ -70,9 +70,10 @@ struct loads_builder {
 };
 void builder_init(struct loads_builder *builder, struct arena *arena, struct diags *diags,
     const char *name, int experts);
-/* `count` is copied, or added to the row of its place. Labels: "" when the file has no such column. -1 after adding an error. */
-int builder_row(struct loads_builder *builder, struct loc loc, int64_t layer,
-    const char *snapshot, const char *source, const double *count);
+/* `count` is copied, or added to the row of its place. Labels: "" when the file has no such column.
+ * -1 after adding an error. */
+int builder_row(struct loads_builder *builder, struct loc loc, int64_t layer, const char *snapshot,
+    const char *source, const double *count);
 /* NULL after adding errors: a place without its row, a layer without tokens. */
 struct loads *builder_finish(struct loads_builder *builder, const char *format);
 
@@ -81,15 +82,15 @@ int loads_check_count(struct diags *diags, struct loc loc, const char *what, dou
 int loads_check_experts(struct diags *diags, struct loc loc, int64_t experts);
 
 /* Readers: the first line decides (lines_again() was called). NULL after adding errors. */
-bool csv_begins(const char *line);
-struct loads *csv_read(struct lines *lines);
+bool loads_csv_begins(const char *line);
+struct loads *loads_csv_read(struct lines *lines);
 /* A row of numbers and commas, no header: a matrix. */
-bool matrix_begins(const char *line);
-struct loads *matrix_read(struct lines *lines);
-struct loads *json_read(struct lines *lines);
+bool loads_matrix_begins(const char *line);
+struct loads *loads_matrix_read(struct lines *lines);
+struct loads *loads_json_read(struct lines *lines);
 /* JSON lines of routes: an object on one line that names chosen experts, or a head before such. */
-bool routes_begin(const char *line, size_t length);
-struct loads *routes_read(struct lines *lines);
-struct loads *log_read(struct lines *lines);
+bool loads_routes_begin(const char *line, size_t length);
+struct loads *loads_routes_read(struct lines *lines);
+struct loads *loads_log_read(struct lines *lines);
 
 #endif

@@ -245,12 +245,12 @@ route_next_choice(struct route *route, struct choice *choice)
 }
 
 bool
-routes_begin(const char *line, size_t length)
+loads_routes_begin(const char *line, size_t length)
 {
 	struct route route;
 	int kind = route_parse(line, length, &route);
 
 	/* A head in front of the routes says so; other objects on one line are documents. */
 	return kind > 0 ||
-	    (kind == 0 && (strstr(line, "\"layers_logged\"") || strstr(line, "\"meta\"")));
+	       (kind == 0 && (strstr(line, "\"layers_logged\"") || strstr(line, "\"meta\"")));
 }

@@ -21,10 +21,10 @@
 
 enum {
 	WARM_UP_RUN = 1000,
-	MAX_WARM = 16,       /* such choices a layer */
-	LINKS = 1 << 18,     /* tokens remembered on their way through the layers */
+	MAX_WARM = 16,	 /* such choices a layer */
+	LINKS = 1 << 18, /* tokens remembered on their way through the layers */
 	STEP_EXPERTS = 64,
-	LINK_MAX_K = 16,     /* ids kept of each */
+	LINK_MAX_K = 16, /* ids kept of each */
 	MAX_ERRORS = 10,
 };
 
@@ -33,12 +33,12 @@ struct route_layer {
 	int64_t number;
 	uint64_t **count;    /* [source], NULL until it is met */
 	uint32_t *pairs;     /* [expert][expert], the smaller id first */
-	uint32_t *next;      /* [expert here][expert there] */
+	uint32_t *next;	     /* [expert here][expert there] */
 	int64_t next_number; /* the layer that tokens go to; -1: not met */
-	uint64_t last;       /* the row before: its hash, how often in a row */
+	uint64_t last;	     /* the row before: its hash, how often in a row */
 	int64_t run;
 	int run_from, run_linked; /* of the run: layer before, rows linked from the ids below */
-	int run_k;           /* -1: from different ones */
+	int run_k;		  /* -1: from different ones */
 	uint16_t run_ids[LINK_MAX_K];
 	int n_warm;
 	uint64_t warm[MAX_WARM];
@@ -80,7 +80,8 @@ regrow(struct arena *arena, uint32_t **square, int old, int room)
 	*square = larger;
 }
 
-/* More experts than there is room for: everything anew. Ids near the last come early, so it is rare. */
+/* More experts than there is room for: everything anew. Ids near the last come early, so it is
+ * rare. */
 static void
 widen(struct routes *r, int experts)
 {
@@ -125,13 +126,12 @@ find_layer(struct routes *r, int64_t number)
 		if (r->layer[l]->number == number)
 			return r->recent = l;
 	if (r->layers == LOADS_MAX_LAYERS)
-		return route_error(r,
-		    arena_printf(r->lines->arena, "more than %d layers", LOADS_MAX_LAYERS));
+		return route_error(
+		    r, arena_printf(r->lines->arena, "more than %d layers", LOADS_MAX_LAYERS));
 	layer = arena_alloc(r->lines->arena, sizeof(*layer));
 	layer->number = number;
 	layer->next_number = -1;
-	layer->count =
-	    arena_array(r->lines->arena, LOADS_MAX_SOURCES, sizeof(uint64_t *));
+	layer->count = arena_array(r->lines->arena, LOADS_MAX_SOURCES, sizeof(uint64_t *));
 	r->layer[r->layers] = layer;
 	return r->recent = r->layers++;
 }
@@ -151,8 +151,8 @@ find_source(struct routes *r, const char *text, size_t length)
 		if (is_source(r, s, text, length))
 			return r->recent_source = s;
 	if (r->sources == LOADS_MAX_SOURCES)
-		return route_error(r,
-		    arena_printf(r->lines->arena, "more than %d sources", LOADS_MAX_SOURCES));
+		return route_error(
+		    r, arena_printf(r->lines->arena, "more than %d sources", LOADS_MAX_SOURCES));
 	r->source[r->sources] = arena_strndup(r->lines->arena, text, length);
 	return r->recent_source = r->sources++;
 }
@@ -168,8 +168,8 @@ square_of(struct routes *r, uint32_t **square)
 
 /* Adds `times` choices to the sums of a layer, or takes them away again. */
 static void
-add_choice(struct routes *r, struct route_layer *layer, int source, const struct choice *c,
-    int64_t times)
+add_choice(
+    struct routes *r, struct route_layer *layer, int source, const struct choice *c, int64_t times)
 {
 	uint32_t *pairs = c->k > 1 ? square_of(r, &layer->pairs) : NULL;
 
@@ -260,7 +260,7 @@ note_run(struct route_layer *layer, int from, const uint16_t *ids, int k)
 		layer->run_k = k;
 		memcpy(layer->run_ids, ids, size);
 	} else if (layer->run_from != from || layer->run_k != k ||
-	    memcmp(layer->run_ids, ids, size) != 0) {
+		   memcmp(layer->run_ids, ids, size) != 0) {
 		layer->run_k = -1;
 	}
 	layer->run_linked++;
@@ -320,14 +320,13 @@ check_choice(struct routes *r, const struct choice *c)
 
 	for (int i = 0; i < c->k; i++) {
 		if (c->ids[i] < 0 || c->ids[i] >= LOADS_MAX_EXPERTS)
-			return route_error(r,
-			    arena_printf(arena, "expert %d: allowed are 0 to %d", c->ids[i],
-			        LOADS_MAX_EXPERTS - 1));
+			return route_error(r, arena_printf(arena, "expert %d: allowed are 0 to %d",
+						  c->ids[i], LOADS_MAX_EXPERTS - 1));
 		for (int j = 0; j < i; j++)
 			if (c->ids[j] == c->ids[i])
-				return route_error(r,
-				    arena_printf(arena, "expert %d is picked twice by one token",
-				        c->ids[i]));
+				return route_error(
+				    r, arena_printf(arena, "expert %d is picked twice by one token",
+					   c->ids[i]));
 		if (c->ids[i] >= r->experts)
 			r->experts = c->ids[i] + 1;
 	}
@@ -393,11 +392,13 @@ take_route(struct routes *r, struct route *route)
 		int more = route_next_choice(route, &choice);
 
 		if (more <= 0)
-			return more == 0 ? 0
-			                 : route_error(r, "the row's experts are no lists of integers");
+			return more == 0
+				   ? 0
+				   : route_error(r, "the row's experts are no lists of integers");
 		/* [token][k] of one layer, or [layer][k] of one token. */
 		if (take_choice(r, route->has_layer ? route->layer : index, source,
-		        route->has_layer ? token_key(route, index) : token_key(route, -2), &choice) != 0)
+			route->has_layer ? token_key(route, index) : token_key(route, -2),
+			&choice) != 0)
 			return -1;
 	}
 }
@@ -426,7 +427,8 @@ floats_of(uint32_t *square, int room, int experts, bool symmetric)
 			uint32_t value = square[(size_t)i * (size_t)room + (size_t)j];
 			float number = (float)value;
 
-			memcpy(&to[(size_t)i * (size_t)experts + (size_t)j], &number, sizeof(number));
+			memcpy(
+			    &to[(size_t)i * (size_t)experts + (size_t)j], &number, sizeof(number));
 		}
 	for (int i = 0; i < experts && symmetric; i++)
 		for (int j = 0; j < i; j++)
@@ -441,8 +443,8 @@ fill_layer(struct routes *r, struct loads *loads, int l)
 
 	loads->number[l] = layer->number;
 	for (int s = 0; s < loads->sources; s++) {
-		double *count = loads->count +
-		    ((size_t)l * (size_t)loads->sources + (size_t)s) * (size_t)loads->experts;
+		double *count = loads->count + ((size_t)l * (size_t)loads->sources + (size_t)s) *
+						   (size_t)loads->experts;
 
 		for (int e = 0; e < loads->experts && layer->count[s]; e++)
 			count[e] = (double)layer->count[s][e];
@@ -510,7 +512,7 @@ is_blank(const char *line)
 }
 
 struct loads *
-routes_read(struct lines *lines)
+loads_routes_read(struct lines *lines)
 {
 	struct routes *r = arena_alloc(lines->arena, sizeof(*r));
 	struct loads *loads;

@@ -49,15 +49,15 @@ static const struct factor_row {
 void
 loads_spec_init(struct loads_spec *spec)
 {
-	*spec = (struct loads_spec){.experts = 64, .layers = 1, .nodes = 1, .snapshots = 1,
-	    .tokens = 1000000, .top_k = 1};
+	*spec = (struct loads_spec){
+	    .experts = 64, .layers = 1, .nodes = 1, .snapshots = 1, .tokens = 1000000, .top_k = 1};
 }
 
 static int
-refuse(struct diags *diags, struct loc loc, const char *name, const char *text, double min, double max)
+refuse(
+    struct diags *diags, struct loc loc, const char *name, const char *text, double min, double max)
 {
-	return diag_error(
-	    diags, loc, "%s is '%.40s', allowed is %g to %g", name, text, min, max);
+	return diag_error(diags, loc, "%s is '%.40s', allowed is %g to %g", name, text, min, max);
 }
 
 /* 1: not a name of this table. */
@@ -77,7 +77,8 @@ read_popularity(struct diags *diags, struct loc loc, const char *name, const cha
 		if (!text || !units_parse_number(text, &spec->value) ||
 		    !(spec->value >= row->min && spec->value <= row->max))
 			return refuse(diags, loc, name, text ? text : "", row->min, row->max);
-		if (i == 0) /* the coefficient of variation of a lognormal: sqrt(exp(sigma^2) - 1) */
+		if (i ==
+		    0) /* the coefficient of variation of a lognormal: sqrt(exp(sigma^2) - 1) */
 			spec->value = sqrt(log(1 + spec->value * spec->value));
 		return 0;
 	}
@@ -97,8 +98,8 @@ read_number(struct diags *diags, struct loc loc, const char *name, const char *t
 		if (text && units_parse_integer(text, value) && *value >= row->min &&
 		    *value <= row->max)
 			return 0;
-		return refuse(diags, loc, name, text ? text : "", (double)row->min,
-		    (double)row->max);
+		return refuse(
+		    diags, loc, name, text ? text : "", (double)row->min, (double)row->max);
 	}
 	for (size_t i = 0; i < ROWS(factor_rows); i++) {
 		double *value = (double *)(void *)((char *)spec + factor_rows[i].offset);
@@ -116,7 +117,8 @@ static int
 unknown(struct diags *diags, struct loc loc, const char *name)
 {
 	static const char *const names[] = {"balanced", "cv", "lognormal", "zipf", "power",
-	    "experts", "layers", "nodes", "snapshots", "tokens", "top_k", "affinity", "drift", NULL};
+	    "experts", "layers", "nodes", "snapshots", "tokens", "top_k", "affinity", "drift",
+	    NULL};
 	const char *near = str_nearest(name, names);
 
 	diag_error(diags, loc, "'%.40s' does not describe loads", name);
@@ -132,11 +134,12 @@ static int
 check_size(struct diags *diags, struct loc loc, const struct loads_spec *spec)
 {
 	double cells = (double)spec->layers * (double)spec->snapshots * (double)spec->nodes *
-	    (double)spec->experts;
+		       (double)spec->experts;
 
 	if (cells <= LOADS_MAX_CELLS)
 		return 0;
-	return diag_error(diags, loc, "that is %.3g counts, allowed are %d", cells, LOADS_MAX_CELLS);
+	return diag_error(
+	    diags, loc, "that is %.3g counts, allowed are %d", cells, LOADS_MAX_CELLS);
 }
 
 int

@@ -10,12 +10,12 @@ struct arena;
 enum popularity { POPULARITY_LOGNORMAL, POPULARITY_ZIPF, POPULARITY_POWER };
 struct loads_spec {
 	enum popularity kind;
-	double value;    /* sigma of the logarithm, exponent of the rank, exponent of the density */
+	double value; /* sigma of the logarithm, exponent of the rank, exponent of the density */
 	int64_t experts, layers, nodes, snapshots;
-	int64_t tokens;  /* a layer and snapshot, all nodes together; top_k selections each */
+	int64_t tokens; /* a layer and snapshot, all nodes together; top_k selections each */
 	int64_t top_k;
 	double affinity; /* sigma of a lognormal factor by node and expert */
-	double drift;    /* the same by snapshot and expert */
+	double drift;	 /* the same by snapshot and expert */
 };
 
 /*

@@ -53,8 +53,12 @@ check_loads(const struct loads *loads)
 static void
 check_placement(struct arena *arena, struct diags *diags, const struct loads *loads)
 {
-	struct placement_options options = {.gpus = 1, .nodes = 1, .groups = 2, .quick = true,
-	    .price = placement_price_default(1), .capacity = 1.25};
+	struct placement_options options = {.gpus = 1,
+	    .nodes = 1,
+	    .groups = 2,
+	    .quick = true,
+	    .price = placement_price_default(1),
+	    .capacity = 1.25};
 	const struct placement *placement;
 
 	if (loads->experts > SMALL_EXPERTS ||

@@ -89,7 +89,8 @@ Test(placement_bounds, bounds_and_baselines)
 			double ratio = layer->baseline[b].ratio;
 
 			cr_assert(ratio <= 0 || layer->cost.ratio <= ratio * (1 + 1e-9),
-			    "round %d: %g, %s %g", round, layer->cost.ratio, baseline_names[b], ratio);
+			    "round %d: %g, %s %g", round, layer->cost.ratio, baseline_names[b],
+			    ratio);
 			/* nobody is below the bound */
 			cr_assert(ratio <= 0 || layer->lower_bound <= ratio * (1 + 1e-9));
 		}
@@ -189,7 +190,8 @@ Test(placement_bounds, snapshots_that_repeat)
 		one = solve(&any);
 		twice.loads = loads_new(arena, 1, 2, 1, n);
 		for (int t = 0; t < 2; t++)
-			memcpy(twice.loads->count + t * n, any.loads->count, (size_t)n * sizeof(double));
+			memcpy(twice.loads->count + t * n, any.loads->count,
+			    (size_t)n * sizeof(double));
 		two = solve(&twice);
 		cr_assert_float_eq(one->lower_bound, two->lower_bound, 1e-3 * one->lower_bound);
 		cr_assert_leq(two->cost.ratio, one->cost.ratio * 1.02);
@@ -216,12 +218,13 @@ Test(placement_bounds, traffic)
 		layer = solve(&any);
 		for (int k = 1; k < PLACEMENT_POINTS; k++)
 			if (layer->points[k].feasible)
-				cr_assert_geq(layer->points[k].cost.share,
-				    layer->points[k].share_low - 1e-9);
+				cr_assert_geq(
+				    layer->points[k].cost.share, layer->points[k].share_low - 1e-9);
 		load = &layer->points[0].cost;
 		if (layer->points[0].feasible)
-			cr_assert_leq(layer->cost.ratio * (o->price.compute +
-			                                      o->price.traffic * layer->cost.share),
-			    load->ratio * (o->price.compute + o->price.traffic * load->share) * (1 + 1e-9));
+			cr_assert_leq(layer->cost.ratio *
+					  (o->price.compute + o->price.traffic * layer->cost.share),
+			    load->ratio * (o->price.compute + o->price.traffic * load->share) *
+				(1 + 1e-9));
 	}
 }

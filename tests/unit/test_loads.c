@@ -98,7 +98,8 @@ Test(loads, pairs)
 	cr_assert_eq(loads->pairs[0][1], 2);
 }
 
-/* Each row: a text and a piece of the first message. Line and column are told where there are any. */
+/* Each row: a text and a piece of the first message. Line and column are told where there are any.
+ */
 Test(loads, csv_mistakes)
 {
 	static const struct {
@@ -120,7 +121,8 @@ Test(loads, csv_mistakes)
 	    {"layer,e0,e1\n1,0,0\n", "layer 1 has no tokens", 0, 0},
 	    {"layer,e0,e1\n1,1,2\n1,3,4\n", "layer 1 was already given in line 2", 3, 0},
 	    {"node,layer,e0,e1\n0,1,1,2\n1,1,3,4\n0,2,1,2\n", "layer 2, node '1' has no row", 0, 0},
-	    {"snapshot,layer,e0,e1\na,1,1,2\nb,1,0,0\n", "layer 1, snapshot 'b' has no tokens", 0, 0},
+	    {"snapshot,layer,e0,e1\na,1,1,2\nb,1,0,0\n", "layer 1, snapshot 'b' has no tokens", 0,
+		0},
 	    {"layer,e0,e2\n1,1,2\n", "column 'e2' follows e0", 1, 10},
 	    {"layer,e0,e1,time\n", "column 'time' stands behind the experts", 1, 13},
 	    {"layer,step,e0,e1\n", "column 'step' is not known", 1, 7},
@@ -181,7 +183,8 @@ Test(loads, too_many_counts)
 			str_add(&text, ",1");
 	}
 	cr_assert_null(parse(text.text));
-	cr_assert(strstr(diags->last->message, "more than 1024 layers"), "%s", diags->last->message);
+	cr_assert(
+	    strstr(diags->last->message, "more than 1024 layers"), "%s", diags->last->message);
 }
 
 /* --- JSON --- */
@@ -196,7 +199,7 @@ Test(loads, json)
 	cr_assert(loads->layers == 2 && loads->sources == 2 && loads->kind == LOADS_NODES);
 	cr_assert_eq(count(loads, 1, 0, 1, 0), 7);
 	loads = good("{\"counts\": [[[1, 2], [3, 4]]], \"domains\": [\"law\", \"code\"],\n"
-	             " \"layers\": [9], \"top_k\": 2}");
+		     " \"layers\": [9], \"top_k\": 2}");
 	cr_assert(loads->kind == LOADS_DOMAINS && loads->number[0] == 9 && loads->top_k == 2);
 	cr_assert_str_eq(loads->source_names[1], "code");
 	loads = good("{\"snapshots\": [[[1, 2]], [[3, 4]], [[5, 6]]]}");
@@ -204,8 +207,9 @@ Test(loads, json)
 	cr_assert_eq(count(loads, 0, 2, 0, 1), 6);
 	loads = good("{\"logical_count\": [[1, 2], [3, 4]]}");
 	cr_assert(loads->snapshots == 1 && loads->layers == 2);
-	loads = good("{\"counts\": [[1, 2], [3, 4]], \"pairs\": [[[0, 5], [5, 0]], [[0, 6], [6, 0]]],\n"
-	             " \"transitions\": [[[1, 2], [3, 4]]]}");
+	loads =
+	    good("{\"counts\": [[1, 2], [3, 4]], \"pairs\": [[[0, 5], [5, 0]], [[0, 6], [6, 0]]],\n"
+		 " \"transitions\": [[[1, 2], [3, 4]]]}");
 	cr_assert_eq(loads->pairs[1][1], 6);
 	cr_assert_eq(loads->next[0][2], 3);
 	cr_assert_null(loads->next[1]);
@@ -246,7 +250,7 @@ Test(loads, json_mistakes)
 		cr_assert_gt(diags->errors, 0, "row %zu", i);
 		for (const struct diag *d = diags->first; d; d = d->next)
 			found = found || strstr(d->message, rows[i].message) ||
-			    strcmp(rows[i].message, "file") == 0;
+				strcmp(rows[i].message, "file") == 0;
 		cr_assert(found, "row %zu: '%s'", i, diags->first->message);
 	}
 }
@@ -256,10 +260,10 @@ Test(loads, json_mistakes)
 Test(loads, routes)
 {
 	struct loads *loads = good("{\"type\": \"meta\", \"layers_logged\": [0, 1]}\n"
-	                           "{\"layer\": 0, \"token_idx\": 0, \"topk_ids\": [3, 1]}\n"
-	                           "{\"layer\": 0, \"token_idx\": 1, \"topk_ids\": [1, 2]}\n"
-	                           "{\"layer\": 1, \"token_idx\": 0, \"topk_ids\": [0, 2]}\n"
-	                           "{\"layer\": 1, \"token_idx\": 1, \"topk_ids\": [2, 3]}\n");
+				   "{\"layer\": 0, \"token_idx\": 0, \"topk_ids\": [3, 1]}\n"
+				   "{\"layer\": 0, \"token_idx\": 1, \"topk_ids\": [1, 2]}\n"
+				   "{\"layer\": 1, \"token_idx\": 0, \"topk_ids\": [0, 2]}\n"
+				   "{\"layer\": 1, \"token_idx\": 1, \"topk_ids\": [2, 3]}\n");
 
 	cr_assert(loads->layers == 2 && loads->experts == 4 && loads->top_k == 2);
 	cr_assert_eq(count(loads, 0, 0, 0, 1), 2);
@@ -285,7 +289,7 @@ Test(loads, routes_of_batches_and_sources)
 	cr_assert_eq(count(loads, 0, 0, 0, 1), 2);
 	cr_assert_eq(count(loads, 0, 0, 1, 2), 1);
 	loads = good("{\"token\": 5, \"experts\": [[0, 1], [1, 0]]}\n"
-	             "{\"token\": 6, \"experts\": [[1], [0]]}\n");
+		     "{\"token\": 6, \"experts\": [[1], [0]]}\n");
 	cr_assert(loads->layers == 2 && loads->sources == 1);
 	cr_assert_eq(count(loads, 0, 0, 0, 1), 2);
 	cr_assert_eq(loads->next[0][1 * 2 + 0], 2);
@@ -298,8 +302,8 @@ Test(loads, routes_grow)
 	struct loads *loads;
 
 	for (int t = 0; t < 2000; t++)
-		str_addf(&text, "{\"layer\": %d, \"token_idx\": %d, \"topk_ids\": [%d, %d]}\n", t % 2,
-		    t / 2, t / 2 % 300, (t / 2 + 7) % 300);
+		str_addf(&text, "{\"layer\": %d, \"token_idx\": %d, \"topk_ids\": [%d, %d]}\n",
+		    t % 2, t / 2, t / 2 % 300, (t / 2 + 7) % 300);
 	loads = good(text.text);
 	cr_assert(loads->experts == 300 && loads->layers == 2);
 	for (int e = 0; e < 300; e++) {
@@ -319,12 +323,16 @@ Test(loads, warm_up)
 
 	for (int t = 0; t < 1500; t++)
 		for (int l = 0; l < 2; l++)
-			str_addf(&text, "{\"layer\": %d, \"token_idx\": %d, \"topk_ids\": [9, 5], "
-			                "\"topk_weights\": [0.5, 0.5]}\n", l, t);
+			str_addf(&text,
+			    "{\"layer\": %d, \"token_idx\": %d, \"topk_ids\": [9, 5], "
+			    "\"topk_weights\": [0.5, 0.5]}\n",
+			    l, t);
 	for (int t = 0; t < 600; t++)
 		for (int l = 0; l < 2; l++)
-			str_addf(&text, "{\"layer\": %d, \"token_idx\": %d, \"topk_ids\": [%d, %d], "
-			                "\"topk_weights\": [0.%d, 0.1]}\n", l, t, t % 8, 8 + t % 2, 1 + t % 9);
+			str_addf(&text,
+			    "{\"layer\": %d, \"token_idx\": %d, \"topk_ids\": [%d, %d], "
+			    "\"topk_weights\": [0.%d, 0.1]}\n",
+			    l, t, t % 8, 8 + t % 2, 1 + t % 9);
 	loads = good(text.text);
 	cr_assert_eq(loads->account.warm_up_rows, 3000);
 	cr_assert_eq(loads->account.rows, 1200);
@@ -366,7 +374,8 @@ Test(loads, routes_mistakes)
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		diags = diags_new(arena);
-		cr_assert_null(parse(arena_printf(arena, "%s%s", head, rows[i].line)), "row %zu", i);
+		cr_assert_null(
+		    parse(arena_printf(arena, "%s%s", head, rows[i].line)), "row %zu", i);
 		cr_assert(strstr(diags->first->message, rows[i].message), "row %zu: '%s'", i,
 		    diags->first->message);
 		cr_assert_eq(diags->first->loc.line, 2, "row %zu", i);
@@ -386,14 +395,13 @@ Test(loads, routes_cut_short)
 
 Test(loads, training_log)
 {
-	struct loads *loads = good(
-	    " iteration 1/ 10 | loss: 1.0\n"
-	    "[rank 0] layer 3 tokens_per_expert: [10, 20, 30]\n"
-	    "[rank 0] layers.4.mlp exp_counts = tensor([ 1.,  2.,\n"
-	    "         3.], device='cuda:0')\n"
-	    "[rank 1] layer 3 tokens_per_expert: [1, 2, 3]\n"
-	    "[rank 1] layer_4 Tokens per expert: [4, 5, 6]\n"
-	    "[rank 0] layer 3 tokens_per_expert: [100, 200, 300]\n");
+	struct loads *loads = good(" iteration 1/ 10 | loss: 1.0\n"
+				   "[rank 0] layer 3 tokens_per_expert: [10, 20, 30]\n"
+				   "[rank 0] layers.4.mlp exp_counts = tensor([ 1.,  2.,\n"
+				   "         3.], device='cuda:0')\n"
+				   "[rank 1] layer 3 tokens_per_expert: [1, 2, 3]\n"
+				   "[rank 1] layer_4 Tokens per expert: [4, 5, 6]\n"
+				   "[rank 0] layer 3 tokens_per_expert: [100, 200, 300]\n");
 
 	cr_assert(loads->layers == 2 && loads->experts == 3 && loads->sources == 2);
 	cr_assert(loads->kind == LOADS_NODES && loads->number[1] == 4);
@@ -409,7 +417,8 @@ Test(loads, training_log_mistakes)
 		const char *text, *message;
 	} rows[] = {
 	    {"hello\nworld\n", "holds no counts of experts"},
-	    {"layer 1 exp_counts: [1, 2]\nlayer 1 exp_counts: [1, 2, 3]\n", "has 3 counts, others have 2"},
+	    {"layer 1 exp_counts: [1, 2]\nlayer 1 exp_counts: [1, 2, 3]\n",
+		"has 3 counts, others have 2"},
 	    {"layer 1 exp_counts: [1, 2]\nexp_counts: [1, 2]\n", "some do not"},
 	    {"layer 1 exp_counts: [1, -2]\n", "expert 1 is -2"},
 	    {"layer 1 exp_counts: [1, nan]\n", "expert 1 is not a number"},
@@ -474,7 +483,8 @@ Test(loads, maps)
 {
 	static const char csv[] = "layer,slot,gpu,expert\n5,0,0,2\n5,1,0,1\n5,2,1,0\n5,3,1,3\n";
 	static const char json[] = "{\"physical_to_logical_map\": [[2, 1, 0, 3], [0, 1, 2, 3]]}";
-	static const char doc[] = "{\"layers\": [{\"layer\": 5, \"expert_of_slot\": [2, 1, 0, 3]}]}";
+	static const char doc[] =
+	    "{\"layers\": [{\"layer\": 5, \"expert_of_slot\": [2, 1, 0, 3]}]}";
 	struct expert_map *map = expert_map_parse(arena, diags, "map", csv, strlen(csv));
 
 	cr_assert_not_null(map);
@@ -525,8 +535,10 @@ Test(loads, specs)
 	struct loads_spec spec;
 
 	loads_spec_init(&spec);
-	cr_assert_eq(loads_spec_parse(arena, diags, nowhere,
-	    "cv=0.4,experts=256,layers=58,nodes=8,affinity=0.5,tokens=100,top_k=8", &spec), 0);
+	cr_assert_eq(
+	    loads_spec_parse(arena, diags, nowhere,
+		"cv=0.4,experts=256,layers=58,nodes=8,affinity=0.5,tokens=100,top_k=8", &spec),
+	    0);
 	cr_assert(spec.experts == 256 && spec.layers == 58 && spec.nodes == 8 && spec.top_k == 8);
 	cr_assert_float_eq(spec.value, 0.385253, 1e-6); /* sqrt(log(1 + 0.16)) */
 	cr_assert_eq(loads_spec_parse(arena, diags, nowhere, "balanced", &spec), 0);

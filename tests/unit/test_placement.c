@@ -56,8 +56,13 @@ made_up(const char *text, uint64_t seed)
 static struct placement_options
 options_for(int gpus, int nodes, int slots, enum placement_goal goal)
 {
-	return (struct placement_options){.gpus = gpus, .nodes = nodes, .slots_per_gpu = slots,
-	    .groups = 4, .goal = goal, .price = placement_price_default(nodes), .capacity = 1.25};
+	return (struct placement_options){.gpus = gpus,
+	    .nodes = nodes,
+	    .slots_per_gpu = slots,
+	    .groups = 4,
+	    .goal = goal,
+	    .price = placement_price_default(nodes),
+	    .capacity = 1.25};
 }
 
 static const struct placement *
@@ -101,8 +106,7 @@ Test(placement, eplb_readme_map)
 	for (int l = 0; l < 2; l++) {
 		struct loads *loads = one_layer(eplb_example[l], 12);
 		struct placement_options o = options_for(8, 2, 2, GOAL_LOAD);
-		struct assignment *a =
-		    placement_baseline(arena, loads, &o, 0, BASELINE_EPLB_NODES);
+		struct assignment *a = placement_baseline(arena, loads, &o, 0, BASELINE_EPLB_NODES);
 		struct assignment published = assignment_of_slots(arena, map[l], 16, 2);
 		struct placement_cost ours, theirs;
 
@@ -132,7 +136,8 @@ Test(placement, eplb_readme_ratios)
 		const struct placement *p = solve(loads, &o);
 		const struct placement_layer *layer = &p->layer[0];
 
-		cr_assert_float_eq(layer->baseline[BASELINE_EPLB_NODES].ratio, hierarchical[l], 5e-4);
+		cr_assert_float_eq(
+		    layer->baseline[BASELINE_EPLB_NODES].ratio, hierarchical[l], 5e-4);
 		cr_assert_float_eq(layer->baseline[BASELINE_EPLB].ratio, global[l], 5e-4);
 		cr_assert_leq(layer->cost.ratio, layer->baseline[BASELINE_EPLB].ratio * (1 + 1e-9));
 	}
@@ -162,8 +167,8 @@ Test(placement, zipf_ratios)
 	static const struct {
 		int experts, gpus;
 		double ratio;
-	} rows[] = {{8, 4, 1.656}, {16, 8, 2.514}, {64, 8, 1.880}, {64, 16, 3.533}, {128, 16, 3.110},
-	    {256, 32, 5.370}, {256, 64, 10.573}};
+	} rows[] = {{8, 4, 1.656}, {16, 8, 2.514}, {64, 8, 1.880}, {64, 16, 3.533},
+	    {128, 16, 3.110}, {256, 32, 5.370}, {256, 64, 10.573}};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		int experts = rows[i].experts, slots = experts / rows[i].gpus;
@@ -214,8 +219,13 @@ static double
 least_of_all(const struct loads *loads, const struct placement_options *options, int bins,
     double (*value)(const struct all *all))
 {
-	struct all all = {.loads = loads, .options = options, .experts = loads->experts,
-	    .bins = bins, .each = loads->experts / bins, .best = INFINITY, .value = value};
+	struct all all = {.loads = loads,
+	    .options = options,
+	    .experts = loads->experts,
+	    .bins = bins,
+	    .each = loads->experts / bins,
+	    .best = INFINITY,
+	    .value = value};
 
 	all.bin_of = arena_array(arena, (size_t)all.experts, sizeof(int));
 	all.room = arena_array(arena, (size_t)bins, sizeof(int));
@@ -242,7 +252,8 @@ ratio_of_all(const struct all *all)
 			sum += row[e];
 		}
 		for (int b = 0; b < all->bins; b++)
-			most = fmax(most, load[b] / (all->options->speed ? all->options->speed[b] : 1));
+			most = fmax(
+			    most, load[b] / (all->options->speed ? all->options->speed[b] : 1));
 		value += most;
 	}
 	return value / (sum / speed);
@@ -261,8 +272,8 @@ Test(placement, brute_force_load)
 			const char *spec = arena_printf(
 			    arena, "%s,experts=%d,tokens=1000", rows[i].spec, rows[i].experts);
 			struct loads *loads = made_up(spec, seed);
-			struct placement_options o = options_for(
-			    rows[i].gpus, 1, rows[i].experts / rows[i].gpus, GOAL_LOAD);
+			struct placement_options o =
+			    options_for(rows[i].gpus, 1, rows[i].experts / rows[i].gpus, GOAL_LOAD);
 			const struct placement_layer *layer = &solve(loads, &o)->layer[0];
 			double best = least_of_all(loads, &o, rows[i].gpus, ratio_of_all);
 
@@ -365,14 +376,18 @@ Test(placement, brute_force_copies)
 
 	for (size_t i = 0; i < ROWS(rows); i++)
 		for (uint64_t seed = 1; seed <= 4; seed++) {
-			struct loads *loads = made_up(arena_printf(arena,
-			    "lognormal=0.9,experts=%d,tokens=997", rows[i].experts), seed);
+			struct loads *loads =
+			    made_up(arena_printf(arena, "lognormal=0.9,experts=%d,tokens=997",
+					rows[i].experts),
+				seed);
 			struct placement_options o =
 			    options_for(rows[i].gpus, 1, rows[i].slots, GOAL_LOAD);
 			const struct placement_layer *layer = &solve(loads, &o)->layer[0];
 			struct copies_all all = {.count = loads->count,
-			    .experts = rows[i].experts, .gpus = rows[i].gpus,
-			    .slots = rows[i].slots, .best = INFINITY};
+			    .experts = rows[i].experts,
+			    .gpus = rows[i].gpus,
+			    .slots = rows[i].slots,
+			    .best = INFINITY};
 			double sum = 0, best;
 
 			for (int e = 0; e < all.experts; e++)
@@ -380,7 +395,8 @@ Test(placement, brute_force_copies)
 			try_copies(&all, 0);
 			best = all.best / (sum / all.gpus);
 			cr_assert_float_eq(layer->cost.ratio, best, 1e-9,
-			    "row %zu seed %d: %.9g, best %.9g", i, (int)seed, layer->cost.ratio, best);
+			    "row %zu seed %d: %.9g, best %.9g", i, (int)seed, layer->cost.ratio,
+			    best);
 			cr_assert_leq(layer->lower_bound, best * (1 + 1e-9));
 			cr_assert_leq(layer->split_low, best * (1 + 1e-6));
 		}
@@ -400,7 +416,8 @@ price_of_all(const struct all *all)
 	for (int e = 0; e < all->experts; e++)
 		a.expert[e] = e;
 	placement_cost(arena, all->loads, all->options, 0, &a, NULL, &cost);
-	return cost.ratio * (all->options->price.compute + all->options->price.traffic * cost.share);
+	return cost.ratio *
+	       (all->options->price.compute + all->options->price.traffic * cost.share);
 }
 
 Test(placement, brute_force_traffic)
@@ -413,9 +430,11 @@ Test(placement, brute_force_traffic)
 		const struct placement_layer *layer = &p->layer[0];
 		struct arena_mark mark = arena_mark(arena);
 		double best = least_of_all(loads, &o, 4, price_of_all);
-		double price = layer->cost.ratio * (o.price.compute + o.price.traffic * layer->cost.share);
+		double price =
+		    layer->cost.ratio * (o.price.compute + o.price.traffic * layer->cost.share);
 
-		cr_assert_leq(price, best * (1 + 0.02), "seed %d: %g, best %g", (int)seed, price, best);
+		cr_assert_leq(
+		    price, best * (1 + 0.02), "seed %d: %g, best %g", (int)seed, price, best);
 		cr_assert_geq(price, best * (1 - 1e-9));
 		/* what is proved holds for the best of all */
 		cr_assert_geq(best * (1 + 1e-9), price / (1 + layer->price_gap));
@@ -505,8 +524,8 @@ Test(placement, brute_force_pairs)
 			const struct placement_layer *layer = &solve(loads, &o)->layer[0];
 			double best = least_of_all(loads, &o, rows[i].gpus, split_of_all);
 
-			cr_assert_float_eq(layer->cost.split, best, 1e-6, "row %zu seed %u: %g, best %g",
-			    i, seed, layer->cost.split, best);
+			cr_assert_float_eq(layer->cost.split, best, 1e-6,
+			    "row %zu seed %u: %g, best %g", i, seed, layer->cost.split, best);
 			cr_assert_leq(layer->objective_low, best + 1e-6);
 			cr_assert_gt(layer->objective_low, 0.5 * best, "row %zu: bound %g of %g", i,
 			    layer->objective_low, best);
@@ -516,8 +535,8 @@ Test(placement, brute_force_pairs)
 /* Two layers of four experts on two GPUs: all 36 pairs of placements. */
 Test(placement, brute_force_hops)
 {
-	static const int halves[6][4] = {{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 1},
-	    {1, 0, 1, 0}, {1, 1, 0, 0}};
+	static const int halves[6][4] = {
+	    {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 1, 0}, {1, 1, 0, 0}};
 
 	for (unsigned seed = 1; seed <= 10; seed++) {
 		struct loads *loads = loads_new(arena, 2, 1, 1, 4);
@@ -633,7 +652,8 @@ Test(placement, refusals)
 	cr_assert(strstr(refused(loads, options_for(6, 4, 2, GOAL_LOAD)), "do not divide"));
 	cr_assert(strstr(refused(loads, options_for(6, 2, 2, GOAL_LOAD)), "counts of 3 nodes"));
 	cr_assert(strstr(refused(loads, options_for(6, 3, 3, GOAL_TRAFFIC)), "by load alone"));
-	cr_assert(strstr(refused(loads, options_for(6, 1, 2, GOAL_TRAFFIC)), "on which of 1 nodes"));
+	cr_assert(
+	    strstr(refused(loads, options_for(6, 1, 2, GOAL_TRAFFIC)), "on which of 1 nodes"));
 	cr_assert(strstr(refused(loads, options_for(6, 3, 2, GOAL_PAIRS)), "no pairs"));
 	cr_assert(strstr(refused(loads, options_for(6, 3, 2, GOAL_CHAIN)), "no transitions"));
 }
