@@ -50,8 +50,8 @@ import_find(const struct config *config, enum config_form form, const char *name
 {
 	const struct setting *setting = config->settings;
 
-	while (setting &&
-	       (family(setting->form) != family(form) || strcmp(setting->name, name) != 0))
+	while (
+	    setting && (family(setting->form) != family(form) || strcmp(setting->name, name) != 0))
 		setting = setting->next;
 	return setting;
 }
@@ -69,8 +69,7 @@ import_value(const struct config *config, enum config_form form, const char *nam
 }
 
 int64_t
-import_integer(
-    const struct config *config, enum config_form form, const char *name, int64_t absent)
+import_integer(const struct config *config, enum config_form form, const char *name, int64_t absent)
 {
 	const struct doc *value = import_value(config, form, name);
 
@@ -144,7 +143,8 @@ contradict(struct import *in, const char *name, const struct doc *value, const c
     const struct doc *before)
 {
 	diag_error(in->diags, value->loc, "'%s' is %s here, but '%s' is %s in %s", name,
-	    shown(in->arena, value), other, shown(in->arena, before), place(in->arena, before->loc));
+	    shown(in->arena, value), other, shown(in->arena, before),
+	    place(in->arena, before->loc));
 	diag_last_hint(in->diags, "make them equal, or leave one out");
 	in->full = in->full || ++in->contradictions >= MAX_CONTRADICTIONS;
 }
@@ -181,7 +181,8 @@ check_term(struct import *in, enum config_form form, const char *name, const str
 static void
 append(struct import *in, struct setting setting)
 {
-	struct setting *added = arena_alloc(in->arena, sizeof(*added)), *last = in->config->settings;
+	struct setting *added = arena_alloc(in->arena, sizeof(*added)),
+		       *last = in->config->settings;
 	size_t count = 0;
 
 	for (; last && last->next; count++)
@@ -203,8 +204,8 @@ append(struct import *in, struct setting setting)
 static bool
 is_open(const struct setting *setting)
 {
-	return setting->unresolved || (setting->value->kind == DOC_STRING &&
-					  strcmp(setting->value->text, "auto") == 0);
+	return setting->unresolved ||
+	       (setting->value->kind == DOC_STRING && strcmp(setting->value->text, "auto") == 0);
 }
 
 /* The last one of a file counts; of two files both must say the same. */
@@ -250,15 +251,14 @@ add(struct import *in, struct setting setting)
 }
 
 void
-import_setting(
-    struct import *in, enum config_form form, const char *name, const struct doc *value)
+import_setting(struct import *in, enum config_form form, const char *name, const struct doc *value)
 {
 	add(in, (struct setting){.name = name, .value = value, .form = form});
 }
 
 void
-import_unknown_setting(struct import *in, enum config_form form, const char *name,
-    const char *text, struct loc loc)
+import_unknown_setting(
+    struct import *in, enum config_form form, const char *name, const char *text, struct loc loc)
 {
 	struct doc *value = import_string(in->arena, name, text, loc);
 
@@ -288,8 +288,8 @@ void
 import_map(struct import *in, enum config_form form, const char *prefix, const struct doc *map)
 {
 	for (const struct doc *member = map->first; member; member = member->next) {
-		const char *name = *prefix ? arena_printf(in->arena, "%s.%s", prefix, member->key)
-					   : member->key;
+		const char *name =
+		    *prefix ? arena_printf(in->arena, "%s.%s", prefix, member->key) : member->key;
 
 		if (in->full)
 			return;

@@ -13,14 +13,14 @@
 struct arena;
 
 enum config_form {
-	CONFIG_MEGATRON,   /* arguments, script, YAML */
+	CONFIG_MEGATRON, /* arguments, script, YAML */
 	CONFIG_DEEPSPEED,
 	CONFIG_TORCHTITAN,
-	CONFIG_BRIDGE,     /* Megatron-Bridge overrides */
-	CONFIG_TUTORIAL,   /* model_config.json + ds_config.json of the guides */
-	CONFIG_PLAN,       /* our own documents */
-	CONFIG_NUMBERS,    /* options of the command line only, launch files, environment */
-	CONFIG_TUTEL,      /* a call of Tutel's moe_layer */
+	CONFIG_BRIDGE,	 /* Megatron-Bridge overrides */
+	CONFIG_TUTORIAL, /* model_config.json + ds_config.json of the guides */
+	CONFIG_PLAN,	 /* our own documents */
+	CONFIG_NUMBERS,	 /* options of the command line only, launch files, environment */
+	CONFIG_TUTEL,	 /* a call of Tutel's moe_layer */
 	CONFIG_FORMS
 };
 extern const char *const config_form_names[];
@@ -42,21 +42,21 @@ extern const char *const config_form_names[];
 struct setting {
 	const char *name;
 	const struct doc *value; /* its own location inside */
-	enum config_form form;   /* whose words these are */
-	bool unresolved;         /* it is there, but not its value: `value` holds the text */
+	enum config_form form;	 /* whose words these are */
+	bool unresolved;	 /* it is there, but not its value: `value` holds the text */
 	struct setting *next;
 };
 
 /* Something that could not be expanded without running the script. */
 struct unresolved {
 	struct loc loc;
-	const char *name;        /* "$(nvidia-smi -L | wc -l)", "$UNSET" */
+	const char *name; /* "$(nvidia-smi -L | wc -l)", "$UNSET" */
 	struct unresolved *next;
 };
 
 /* Who starts the ranks, as far as files and environment say. 0 or NULL: not said. */
 struct launch {
-	const char *launcher;    /* "torchrun", "deepspeed", "srun", "mpirun" */
+	const char *launcher; /* "torchrun", "deepspeed", "srun", "mpirun" */
 	struct loc loc;
 	int64_t nodes, processes_per_node;
 	int64_t world_size, rank, local_rank; /* of the environment; rank -1 not said */
@@ -67,13 +67,13 @@ struct launch {
 
 struct config {
 	enum config_form form;
-	const char *version;        /* of the framework; NULL newest known */
-	struct setting *settings;   /* every setting that was found, known or not */
+	const char *version;	  /* of the framework; NULL newest known */
+	struct setting *settings; /* every setting that was found, known or not */
 	struct unresolved *unresolved;
-	struct strategy strategy;   /* what they mean, not derived: 0 is not given */
-	struct model *model;        /* from shape settings, or NULL */
+	struct strategy strategy; /* what they mean, not derived: 0 is not given */
+	struct model *model;	  /* from shape settings, or NULL */
 	struct launch launch;
-	int64_t product_dp;         /* DP of the guides' WORLD = DP x EP x TP x PP; 0 not said */
+	int64_t product_dp; /* DP of the guides' WORLD = DP x EP x TP x PP; 0 not said */
 };
 
 /* Nothing said: CONFIG_NUMBERS, no rank. */
@@ -83,11 +83,11 @@ void config_init(struct config *config);
  * into `config`; files are merged in order and contradictions between them are
  * errors that name both places. -1 after adding errors.
  */
-int config_import(struct config *config, struct arena *arena, struct diags *diags,
-    const char *name, const char *text, size_t length);
+int config_import(struct config *config, struct arena *arena, struct diags *diags, const char *name,
+    const char *text, size_t length);
 /* An argument vector as a framework would get it. */
-int config_import_arguments(struct config *config, struct arena *arena, struct diags *diags,
-    int argc, char **argv);
+int config_import_arguments(
+    struct config *config, struct arena *arena, struct diags *diags, int argc, char **argv);
 
 const struct setting *setting_find(const struct config *config, const char *name);
 

@@ -58,7 +58,8 @@ is_toml_line(const char *line, size_t length)
 	if (*line == '[') {
 		size_t open = line[1] == '[' ? 2 : 1;
 
-		for (name = open; name < length && (is_word_byte(line[name]) || strchr(" \"'", line[name]));)
+		for (name = open;
+		     name < length && (is_word_byte(line[name]) || strchr(" \"'", line[name]));)
 			name++;
 		return name > open && name < length && line[name] == ']';
 	}
@@ -77,7 +78,8 @@ is_yaml_line(const char *line, size_t length)
 
 	if (begins(line, length, "---") && length == 3)
 		return true;
-	if (begins(line, length, "%YAML") || begins(line, length, "- ") || *line == '&' || *line == '*')
+	if (begins(line, length, "%YAML") || begins(line, length, "- ") || *line == '&' ||
+	    *line == '*')
 		return true;
 	while (name < length && is_word_byte(line[name]))
 		name++;
@@ -213,7 +215,8 @@ read_text(struct import *in, const char *bytes, size_t length)
 static struct import
 begin(struct config *config, struct arena *arena, struct diags *diags, const char *name)
 {
-	struct import in = {.config = config, .arena = arena, .diags = diags, .errors = diags->errors};
+	struct import in = {
+	    .config = config, .arena = arena, .diags = diags, .errors = diags->errors};
 
 	in.name = arena_strdup(arena, name);
 	in.old = config->settings;

@@ -2,10 +2,10 @@
 /*
  * Which settings do the arguments of a training program give?
  *
- *   Megatron        --name value …, --flag            (argparse: one or more values, no abbreviations)
- *   torchtitan      --section.name value, --section.no-name
- *   Megatron-Bridge section.name=value, -tp 2         (Hydra overrides, run_recipe.py's short ones)
- *   DeepSpeed       --deepspeed_config FILE beside arguments of a client such as Megatron-DeepSpeed
+ *   Megatron        --name value …, --flag            (argparse: one or more values, no
+ * abbreviations) torchtitan      --section.name value, --section.no-name Megatron-Bridge
+ * section.name=value, -tp 2         (Hydra overrides, run_recipe.py's short ones) DeepSpeed
+ * --deepspeed_config FILE beside arguments of a client such as Megatron-DeepSpeed
  */
 #include <string.h>
 
@@ -78,7 +78,8 @@ is_long(const struct shell_text *word)
 static bool
 is_name_byte(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 /* "-tp": the name that it stands for, or NULL. */
@@ -103,7 +104,8 @@ override_length(const struct shell_text *word)
 		length++;
 	if (word->bytes[length] != '=' || length == plus)
 		return 0;
-	return memchr(word->bytes, '.', length) || strncmp(word->bytes + plus, "mixed_precision", 15) == 0
+	return memchr(word->bytes, '.', length) ||
+		       strncmp(word->bytes + plus, "mixed_precision", 15) == 0
 		   ? length
 		   : 0;
 }
@@ -244,8 +246,8 @@ static struct shell_text
 unquoted(struct arena *arena, const struct import_text *text, const char *line, size_t length)
 {
 	const char *equals = memchr(line, '=', length);
-	bool quoted = equals && length > (size_t)(equals - line) + 2 && line[length - 1] == equals[1] &&
-		      strchr("\"'", equals[1]);
+	bool quoted = equals && length > (size_t)(equals - line) + 2 &&
+		      line[length - 1] == equals[1] && strchr("\"'", equals[1]);
 	struct str bytes = str_new(arena);
 	struct shell_text word = {0};
 
@@ -415,8 +417,7 @@ take_long(struct arguments_reader *r, size_t at)
 		return 1;
 	}
 	if (shell_is_marked(word)) { /* the name itself is not known */
-		import_unresolved(
-		    r->in, loc_of(r, word, 0, name), shell_plain(r->in->arena, word));
+		import_unresolved(r->in, loc_of(r, word, 0, name), shell_plain(r->in->arena, word));
 		return 1;
 	}
 	count = count_values(r, name, at + 1);
@@ -474,8 +475,8 @@ take_word(struct arguments_reader *r, size_t at)
 		return 2;
 	}
 	if (shell_is_marked(word))
-		import_unresolved(r->in, loc_of(r, word, 0, "arguments"),
-		    shell_plain(r->in->arena, word));
+		import_unresolved(
+		    r->in, loc_of(r, word, 0, "arguments"), shell_plain(r->in->arena, word));
 	return 1;
 }
 
@@ -490,8 +491,8 @@ note_unknown(struct arguments_reader *r, size_t from)
 }
 
 int
-import_arguments(
-    struct import *in, const struct import_text *source, const struct shell_words *words, size_t from)
+import_arguments(struct import *in, const struct import_text *source,
+    const struct shell_words *words, size_t from)
 {
 	struct arguments_reader r = {in, source, words, form_of(words, from)};
 	bool overrides = in->overrides;

@@ -81,7 +81,8 @@ add_member(struct import *in, enum config_form form, const char *name, const str
 
 /* Members of sections under their own names, those of other maps dotted. */
 static void
-add_flat(struct import *in, enum config_form form, const struct doc *map, const char *const *sections)
+add_flat(
+    struct import *in, enum config_form form, const struct doc *map, const char *const *sections)
 {
 	for (const struct doc *member = map->first; member && !in->full; member = member->next) {
 		if (member->kind == DOC_MAP && sections && is_listed(sections, member->key)) {
@@ -270,9 +271,10 @@ is_titan(const struct doc *doc)
 
 	for (const struct doc *member = doc->first; member; member = member->next)
 		maps += member->kind == DOC_MAP && is_listed(titan_sections, member->key);
-	return maps > 0 && (doc_get(doc_get(doc, "training"), "seq_len") ||
-			       doc_get(doc_get(doc, "training"), "local_batch_size") ||
-			       doc_get(doc, "parallelism") || doc_get(doc, "activation_checkpoint"));
+	return maps > 0 &&
+	       (doc_get(doc_get(doc, "training"), "seq_len") ||
+		   doc_get(doc_get(doc, "training"), "local_batch_size") ||
+		   doc_get(doc, "parallelism") || doc_get(doc, "activation_checkpoint"));
 }
 
 /* --- all ------------------------------------------------------------------------------------ */
@@ -280,7 +282,8 @@ is_titan(const struct doc *doc)
 static int
 not_known(struct import *in, const struct doc *doc)
 {
-	diag_error(in->diags, doc->loc, "'%s' has no keys of a configuration that is known", in->name);
+	diag_error(
+	    in->diags, doc->loc, "'%s' has no keys of a configuration that is known", in->name);
 	diag_last_hint(in->diags,
 	    "known are files of DeepSpeed, Megatron-LM, Megatron-Bridge and torchtitan, scripts, "
 	    "hostfiles, models, and documents of moeplan");
@@ -310,10 +313,11 @@ take_megatron(struct import *in, const struct doc *doc)
 	if (has_flags(doc))
 		return take_flag_map(in, doc);
 	if (count_megatron(doc_get(doc, "language_model")) +
-		count_megatron(doc_get(doc, "model_parallel")) > 0)
+		count_megatron(doc_get(doc, "model_parallel")) >
+	    0)
 		return take_yaml_arguments(in, doc, yaml_sections);
-	if (count_megatron(model) > 0 || (count_listed(doc, bridge_sections) > 1 &&
-					     count_megatron(doc_get(doc, "ddp")) > 0))
+	if (count_megatron(model) > 0 ||
+	    (count_listed(doc, bridge_sections) > 1 && count_megatron(doc_get(doc, "ddp")) > 0))
 		return take_bridge(in, doc);
 	if (count_megatron(doc) > 1 ||
 	    (doc->count == 1 && import_key(CONFIG_MEGATRON, doc->first->key)))

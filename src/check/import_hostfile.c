@@ -43,7 +43,8 @@ compare_hosts(const void *a, const void *b)
 	const struct doc *const *x = a, *const *y = b;
 	int order = strcmp((*x)->key, (*y)->key);
 
-	return order != 0 ? order : ((*x)->loc.line > (*y)->loc.line) - ((*x)->loc.line < (*y)->loc.line);
+	return order != 0 ? order
+			  : ((*x)->loc.line > (*y)->loc.line) - ((*x)->loc.line < (*y)->loc.line);
 }
 
 static int
@@ -97,8 +98,7 @@ keep_hosts(struct import *in, const struct doc *hosts)
 int
 import_hostfile(struct import *in, const struct import_text *text)
 {
-	struct doc *hosts =
-	    import_container(in->arena, NULL, DOC_MAP, import_text_loc(text, 0));
+	struct doc *hosts = import_container(in->arena, NULL, DOC_MAP, import_text_loc(text, 0));
 	struct doc *last = NULL;
 	int mistakes = 0;
 
@@ -112,7 +112,8 @@ import_hostfile(struct import *in, const struct import_text *text)
 		if (length == 0 || *line == '#')
 			continue;
 		if (hosts->count == MAX_HOSTS)
-			return diag_error(in->diags, loc, "more than %d hosts, the limit", MAX_HOSTS);
+			return diag_error(
+			    in->diags, loc, "more than %d hosts, the limit", MAX_HOSTS);
 		if (!read_slots(in->arena, line + name, line + length, &slots)) {
 			diag_error(in->diags, loc, "'%s' is no line of a hostfile",
 			    import_shown(in->arena, line, length));

@@ -11,8 +11,14 @@
 #include "base/arena.h"
 #include "check/import_private.h"
 
-#define INT(native, ours, until) {native, ours, KEY_INT, NULL, until, NULL, NULL, true}
-#define ROW(native, ours, kind, until, reader) {native, ours, kind, NULL, until, NULL, reader, true}
+#define INT(native, ours, until)                                                                   \
+	{                                                                                          \
+		native, ours, KEY_INT, NULL, until, NULL, NULL, true                               \
+	}
+#define ROW(native, ours, kind, until, reader)                                                     \
+	{                                                                                          \
+		native, ours, kind, NULL, until, NULL, reader, true                                \
+	}
 
 static bool
 is_on(const struct doc *value)
@@ -36,8 +42,7 @@ read_core_attention(const struct key *key, const struct doc *value, struct strat
 {
 	(void)key, (void)context;
 	if (is_on(value))
-		strategy->recompute =
-		    (struct recompute){RECOMPUTE_SELECTIVE, MODULE_CORE_ATTN, 0};
+		strategy->recompute = (struct recompute){RECOMPUTE_SELECTIVE, MODULE_CORE_ATTN, 0};
 	return 0;
 }
 
@@ -97,9 +102,9 @@ read_mixed_precision(const struct key *key, const struct doc *value, struct stra
 			strategy->precision = parts[i].precision;
 			return 0;
 		}
-	return value->kind == DOC_MAP
-		   ? 0
-		   : refuse(key, value, context, "a recipe such as bf16_mixed or bf16_with_mxfp8_mixed");
+	return value->kind == DOC_MAP ? 0
+				      : refuse(key, value, context,
+					    "a recipe such as bf16_mixed or bf16_with_mxfp8_mixed");
 }
 
 static int
@@ -322,8 +327,14 @@ const struct key import_torchtitan_keys[] = {
 
 /* --- our own documents ----------------------------------------------------------------------- */
 
-#define OURS(name) {name, name, KEY_INT, NULL, NULL, NULL, NULL, true}
-#define OUR_WORD(name) {name, name, KEY_TEXT, NULL, NULL, NULL, NULL, true}
+#define OURS(name)                                                                                 \
+	{                                                                                          \
+		name, name, KEY_INT, NULL, NULL, NULL, NULL, true                                  \
+	}
+#define OUR_WORD(name)                                                                             \
+	{                                                                                          \
+		name, name, KEY_TEXT, NULL, NULL, NULL, NULL, true                                 \
+	}
 
 /* Names of strategy_fields; what a document derives from them is derived again. */
 /* clang-format off */

@@ -24,7 +24,8 @@ struct launcher {
 	const char *program; /* base name of the word, or module of python -m */
 	const char *name;    /* as config.launch.launcher has it */
 	const char *word;    /* a word that must follow: "accelerate launch" */
-	const struct launch_option *options; /* where the name alone does not tell; ends with NULL */
+	const struct launch_option
+	    *options; /* where the name alone does not tell; ends with NULL */
 };
 
 /* clang-format off */
@@ -131,8 +132,9 @@ find_launcher(const struct shell_words *words, size_t at)
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
 		if (strcmp(launchers[i].program, name) != 0)
 			continue;
-		if (!launchers[i].word || (at + 1 < words->count &&
-					      strcmp(words->items[at + 1].bytes, launchers[i].word) == 0))
+		if (!launchers[i].word ||
+		    (at + 1 < words->count &&
+			strcmp(words->items[at + 1].bytes, launchers[i].word) == 0))
 			return &launchers[i];
 	}
 	return NULL;
@@ -143,7 +145,8 @@ is_python(const char *word)
 {
 	const char *name = base_name(word);
 
-	return strncmp(name, "python", 6) == 0 && strspn(name + 6, "0123456789.") == strlen(name + 6);
+	return strncmp(name, "python", 6) == 0 &&
+	       strspn(name + 6, "0123456789.") == strlen(name + 6);
 }
 
 static bool
@@ -195,9 +198,8 @@ add_exported(struct import *in, const char *text, bool unknown, struct loc loc)
 	const char *equals = strchr(text, '=');
 
 	if (equals)
-		import_environment(in,
-		    arena_strndup(in->arena, text, (size_t)(equals - text)), equals + 1, unknown,
-		    loc);
+		import_environment(in, arena_strndup(in->arena, text, (size_t)(equals - text)),
+		    equals + 1, unknown, loc);
 }
 
 static void
@@ -218,8 +220,8 @@ add_option(struct import *in, const struct import_text *source, const char *sett
 	else if (shell_is_marked(word))
 		import_unknown_setting(in, CONFIG_NUMBERS, setting, text, loc);
 	else
-		import_setting(in, CONFIG_NUMBERS, setting,
-		    import_word_value(in->arena, setting, text, loc));
+		import_setting(
+		    in, CONFIG_NUMBERS, setting, import_word_value(in->arena, setting, text, loc));
 }
 
 /* A short option with its value in the same word, "-N4". */
@@ -263,7 +265,8 @@ take_option(struct import *in, const struct import_text *source, const struct la
 		if (commit && is_listed(kept, setting))
 			import_setting(in, CONFIG_NUMBERS, setting,
 			    import_bool(in->arena, setting, true,
-				source ? shell_loc(source, word, 0) : (struct loc){word->bytes, 0, 0}));
+				source ? shell_loc(source, word, 0)
+				       : (struct loc){word->bytes, 0, 0}));
 		return 1;
 	}
 	if (commit)
@@ -363,8 +366,9 @@ split_line(struct import *in, const struct import_text *text, size_t at, size_t 
 		if (text->bytes[at] == '#' && words.count > 0)
 			break;
 		if (length > 0) {
-			*word = (struct shell_text){arena_strndup(in->arena, text->bytes + at, length),
-			    arena_array(in->arena, length, sizeof(uint32_t)), length, length};
+			*word =
+			    (struct shell_text){arena_strndup(in->arena, text->bytes + at, length),
+				arena_array(in->arena, length, sizeof(uint32_t)), length, length};
 			for (size_t i = 0; i < length; i++)
 				word->origin[i] = (uint32_t)(at + i);
 			words.count++;

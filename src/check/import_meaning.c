@@ -33,10 +33,10 @@ read_table(struct import *in, enum config_form form, const struct key *table)
 	for (const struct key *key = table; key->name; key++) {
 		const struct doc *value =
 		    key->term ? import_value(in->config, form, key->name) : NULL;
-		bool new = value && import_is_new(in, import_find(in->config, form, key->name));
+		bool new = value &&import_is_new(in, import_find(in->config, form, key->name));
 
-		if (value && key_read(key, value, &in->config->strategy, new ? &aloud : &silent) != 0 &&
-		    new)
+		if (value &&
+		    key_read(key, value, &in->config->strategy, new ? &aloud : &silent) != 0 && new)
 			result = -1;
 	}
 	return result;
@@ -160,7 +160,8 @@ import_conclude_deepspeed(struct import *in)
 	    !import_find(in->config, CONFIG_DEEPSPEED, "MoE.capacity_factor") &&
 	    !import_find(in->config, CONFIG_DEEPSPEED, "MoE.drop_tokens"))
 		s->capacity = 1; /* deepspeed/moe/layer.py: capacity_factor=1., drop_tokens=True */
-	if (s->zero == 3 && !import_find(in->config, CONFIG_DEEPSPEED, "zero_optimization.overlap_comm"))
+	if (s->zero == 3 &&
+	    !import_find(in->config, CONFIG_DEEPSPEED, "zero_optimization.overlap_comm"))
 		s->overlap |= OVERLAP_DP; /* runtime/zero/config.py: on by default at stage 3 */
 	s->micro_batches = 0;
 	if (ranks == 0)
@@ -178,7 +179,8 @@ import_conclude_torchtitan(struct import *in)
 {
 	struct strategy *s = &in->config->strategy;
 	int64_t ranks = dense_ranks(s);
-	int64_t local = import_integer(in->config, CONFIG_TORCHTITAN, "training.local_batch_size", 0);
+	int64_t local =
+	    import_integer(in->config, CONFIG_TORCHTITAN, "training.local_batch_size", 0);
 
 	if (s->dp_shard > 0)
 		ranks = times(s->dp_shard, or_one(s->dp_replicate));
@@ -186,7 +188,8 @@ import_conclude_torchtitan(struct import *in)
 		s->global_batch = times(local, ranks);
 }
 
-/* --- the guides' WORLD_SIZE = DP x EP x TP x PP ------------------------------------------------ */
+/* --- the guides' WORLD_SIZE = DP x EP x TP x PP ------------------------------------------------
+ */
 
 /*
  * DP of a file that has EP beside it counts copies of an expert shard, unless the world
@@ -211,7 +214,8 @@ conclude_product(struct import *in)
 	s->world = product;
 	if (s->ep > 1 && import_is_new(in, import_find(config, config->form, "data_parallel_size")))
 		diag_add(in->diags, value->loc, NULL, SEVERITY_NOTE,
-		    "'data_parallel_size' %lld is read as copies of an expert: %lld x EP %lld x TP %lld "
+		    "'data_parallel_size' %lld is read as copies of an expert: %lld x EP %lld x TP "
+		    "%lld "
 		    "x PP %lld = %lld GPUs",
 		    (long long)dp, (long long)dp, (long long)s->ep, (long long)or_one(s->tp),
 		    (long long)or_one(s->pp), (long long)product);

@@ -140,8 +140,8 @@ conclude_layout(struct import *in)
 	struct stages stages;
 
 	if (s->layout || pp < 2 || pp > STRATEGY_MAX_PP || vpp > MODEL_MAX_LAYERS / pp ||
-	    number(config, "num_layers") < 1 ||
-	    number(config, "num_layers") > MODEL_MAX_LAYERS || count_stages(config, pp, &stages) != 0)
+	    number(config, "num_layers") < 1 || number(config, "num_layers") > MODEL_MAX_LAYERS ||
+	    count_stages(config, pp, &stages) != 0)
 		return;
 	str_addc(&text, 'E');
 	for (int64_t c = 0; c < pp * vpp; c++) {
@@ -149,7 +149,8 @@ conclude_layout(struct import *in)
 			str_addc(&text, '|');
 		add_layers(&text, 't', layers_of_chunk(&stages, c % pp, c / pp, pp, vpp));
 	}
-	add_layers(&text, 'm', number(config, "mtp_num_layers") > 0 ? number(config, "mtp_num_layers") : 0);
+	add_layers(&text, 'm',
+	    number(config, "mtp_num_layers") > 0 ? number(config, "mtp_num_layers") : 0);
 	str_addc(&text, 'L');
 	s->layout = text.text;
 }

@@ -78,7 +78,8 @@ moe_layers(struct shape *shape, const struct doc *value)
 	list = import_container(in->arena, NULL, DOC_LIST, value->loc);
 	for (int64_t i = 0; i < layers; i++)
 		last = import_append(list, last,
-		    import_scalar(in->arena, NULL, i % value->integer == 0 ? "1" : "0", value->loc));
+		    import_scalar(
+			in->arena, NULL, i % value->integer == 0 ? "1" : "0", value->loc));
 	return list;
 }
 
@@ -90,15 +91,14 @@ collect(struct shape *shape, enum config_form form)
 
 	for (const struct key *const *table = import_tables(form); *table; table++)
 		for (const struct key *key = *table; key->name; key++) {
-			const struct doc *value =
-			    import_value(shape->in->config, form, key->name);
+			const struct doc *value = import_value(shape->in->config, form, key->name);
 			const char *ours = key->term;
 
 			if (!value || !ours || strncmp(ours, prefix, strlen(prefix)) != 0)
 				continue;
-			shape->fresh = shape->fresh ||
-				       import_is_new(shape->in,
-					   import_find(shape->in->config, form, key->name));
+			shape->fresh =
+			    shape->fresh || import_is_new(shape->in,
+						import_find(shape->in->config, form, key->name));
 			ours += strlen(prefix);
 			if (strcmp(ours, "moe_layer_freq") == 0)
 				value = moe_layers(shape, value);
@@ -150,8 +150,7 @@ latent_defaults(struct shape *shape)
 
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
 		if (!has(shape->mla, defaults[i].key))
-			add_number(shape,
-			    arena_printf(shape->in->arena, "mla.%s", defaults[i].key),
+			add_number(shape, arena_printf(shape->in->arena, "mla.%s", defaults[i].key),
 			    defaults[i].value);
 	shape->mla->key = "mla";
 	shape->last = import_append(shape->map, shape->last, shape->mla);
@@ -173,8 +172,7 @@ megatron_shape(struct shape *shape)
 			drop(shape, moe[i]);
 	} else {
 		if (!has(shape->map, "moe_ffn_hidden_size"))
-			add_number(
-			    shape, "moe_ffn_hidden_size", size_of(shape, "ffn_hidden_size"));
+			add_number(shape, "moe_ffn_hidden_size", size_of(shape, "ffn_hidden_size"));
 		if (!has(shape->map, "top_k"))
 			add_number(shape, "top_k", 2);
 	}
@@ -298,19 +296,18 @@ patch_windows(const struct shape *shape, struct model *model, int64_t window)
 {
 	const struct config *config = shape->in->config;
 	const struct doc *said = import_value(config, CONFIG_MEGATRON, "window_attn_skip_freq");
-	const struct doc *pattern =
-	    said && said->kind == DOC_STRING
-		? import_pattern(shape->in->arena, said->text, said->loc)
-		: said;
+	const struct doc *pattern = said && said->kind == DOC_STRING
+					? import_pattern(shape->in->arena, said->text, said->loc)
+					: said;
 	const struct doc *item = pattern ? pattern->first : NULL;
 
 	for (int64_t l = 0; l < model->layers; l++) {
 		/* an integer N: every N-th layer sees all */
 		bool sees_all = pattern && (pattern->is_integer && pattern->integer > 0
-						? (l + 1) % pattern->integer == 0
-						: item && item->integer == 0);
-		int kind = sees_all ? model->kind_of[l]
-				    : windowed_kind(model, model->kind_of[l], window);
+						   ? (l + 1) % pattern->integer == 0
+						   : item && item->integer == 0);
+		int kind =
+		    sees_all ? model->kind_of[l] : windowed_kind(model, model->kind_of[l], window);
 
 		if (kind >= 0)
 			model->kind_of[l] = (uint8_t)kind;
@@ -341,7 +338,8 @@ patch_model(const struct shape *shape, struct model *model)
 
 /* --- torchtitan: models by name --------------------------------------------------------------- */
 
-/* Flavors whose shape is that of a model we have (pytorch/torchtitan models/<module>/__init__.py). */
+/* Flavors whose shape is that of a model we have (pytorch/torchtitan models/<module>/__init__.py).
+ */
 static const struct {
 	const char *module, *flavor, *model;
 } flavors[] = {

@@ -66,7 +66,7 @@ from_torchrun(const struct config *config)
 	if (ranks.nodes == 0 && !strchr(import_word(config, CONFIG_NUMBERS, "nnodes")
 					    ? import_word(config, CONFIG_NUMBERS, "nnodes")
 					    : "",
-				':'))
+				    ':'))
 		ranks.nodes = number(config, "nodes");
 	return ranks;
 }
@@ -74,8 +74,8 @@ from_torchrun(const struct config *config)
 static struct ranks
 from_slurm(const struct config *config)
 {
-	struct ranks ranks = {number(config, "nodes"), number(config, "ntasks_per_node"),
-	    number(config, "ntasks")};
+	struct ranks ranks = {
+	    number(config, "nodes"), number(config, "ntasks_per_node"), number(config, "ntasks")};
 
 	if (ranks.world == 0)
 		return ranks;
@@ -103,7 +103,8 @@ per_resource(const struct config *config)
 static struct ranks
 from_mpirun(const struct config *config)
 {
-	struct ranks ranks = {.per_node = number(config, "npernode"), .world = number(config, "np")};
+	struct ranks ranks = {
+	    .per_node = number(config, "npernode"), .world = number(config, "np")};
 
 	if (ranks.per_node == 0)
 		ranks.per_node = per_resource(config);
@@ -127,7 +128,8 @@ from_accelerate(const struct config *config)
 
 /* --- hostfile ------------------------------------------------------------------------------- */
 
-/* Slots that "host1:0,2@host2" names of this host; -1: the host is not in it; 0 with no list: all. */
+/* Slots that "host1:0,2@host2" names of this host; -1: the host is not in it; 0 with no list: all.
+ */
 static int64_t
 filtered(const char *filter, const char *host)
 {
@@ -228,7 +230,8 @@ static void
 read_addresses(struct config *config)
 {
 	static const char *const hosts[] = {"master_addr", "main_process_ip", "MASTER_ADDR", NULL};
-	static const char *const ports[] = {"master_port", "main_process_port", "MASTER_PORT", NULL};
+	static const char *const ports[] = {
+	    "master_port", "main_process_port", "MASTER_PORT", NULL};
 	struct launch *launch = &config->launch;
 
 	for (int i = 0; hosts[i] && !launch->master_addr; i++)

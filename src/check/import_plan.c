@@ -71,8 +71,10 @@ take_model(struct import *in, const struct doc *section, const char *name)
 		doc = doc_parse(in->arena, notes, section->text, text, strlen(text));
 	if (!doc)
 		return 0; /* a file, which the command line names again */
-	in->config->model =
-	    model_read(in->arena, in->diags, doc, name ? name : section->text ? section->text : in->name);
+	in->config->model = model_read(in->arena, in->diags, doc,
+	    name	    ? name
+	    : section->text ? section->text
+			    : in->name);
 	if (!in->config->model)
 		return -1;
 	import_setting(in, CONFIG_PLAN, "model", doc);

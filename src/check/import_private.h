@@ -18,11 +18,11 @@ struct import {
 	struct arena *arena;
 	struct diags *diags;
 	const char *name;
-	bool overrides;            /* said on top of files: replaces what they say */
+	bool overrides;		   /* said on top of files: replaces what they say */
 	const struct setting *old; /* the last setting of earlier calls, NULL: none */
-	int errors;                /* of `diags` before this call */
+	int errors;		   /* of `diags` before this call */
 	int contradictions;
-	bool full;                 /* a limit was hit: nothing more is taken */
+	bool full; /* a limit was hit: nothing more is taken */
 };
 
 /* --- config.c ------------------------------------------------------------------------------- */
@@ -31,8 +31,8 @@ struct import {
 void import_setting(
     struct import *in, enum config_form form, const char *name, const struct doc *value);
 /* One that is there, but whose value is only known to be `text`. */
-void import_unknown_setting(struct import *in, enum config_form form, const char *name,
-    const char *text, struct loc loc);
+void import_unknown_setting(
+    struct import *in, enum config_form form, const char *name, const char *text, struct loc loc);
 /* Every member of a map under its dotted name, maps themselves too; `prefix` "" or "a.b". */
 void import_map(
     struct import *in, enum config_form form, const char *prefix, const struct doc *map);
@@ -84,8 +84,8 @@ int import_script(struct import *in, const struct import_text *text);
 bool import_is_python(const struct import_text *text);
 int import_python(struct import *in, const struct import_text *text);
 /* Words behind a program's name, as a framework would get them. */
-int import_arguments(
-    struct import *in, const struct import_text *source, const struct shell_words *words, size_t from);
+int import_arguments(struct import *in, const struct import_text *source,
+    const struct shell_words *words, size_t from);
 /* Every line is section.name=value: no shell, which would take brackets and quotes apart. */
 bool import_are_overrides(const struct import_text *text);
 int import_overrides(struct import *in, const struct import_text *text);
@@ -109,6 +109,7 @@ void import_environment(
     struct import *in, const char *name, const char *value, bool unknown, struct loc loc);
 
 /* The text of one word as a value: Python's True, False and None are read as such. */
-struct doc *import_word_value(struct arena *arena, const char *name, const char *text, struct loc loc);
+struct doc *import_word_value(
+    struct arena *arena, const char *name, const char *text, struct loc loc);
 
 #endif

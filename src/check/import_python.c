@@ -18,7 +18,7 @@ enum { MAX_CALLS = 64 };
 struct call {
 	const char *name;
 	enum config_form form;
-	const char *prefix;            /* of its settings */
+	const char *prefix;	       /* of its settings */
 	const char *const *positional; /* names of arguments without one */
 };
 
@@ -127,8 +127,8 @@ take_call(struct python *p, const struct call *call, size_t start)
 		else
 			python_skip_expression(p);
 		if (python_peek(p) == '\0')
-			return diag_error(p->in->diags, loc, "this call of '%s' is not closed",
-			    call->name);
+			return diag_error(
+			    p->in->diags, loc, "this call of '%s' is not closed", call->name);
 		if (python_peek(p) != ',' && python_peek(p) != ')')
 			return diag_error(p->in->diags, import_text_loc(p->text, p->at),
 			    "not Python: expected ',' or ')' in the call of '%s'", call->name);

@@ -21,7 +21,8 @@ python_peek(const struct python *p)
 bool
 python_is_name(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 void
@@ -55,8 +56,8 @@ python_skip_string(struct python *p)
 
 	p->at += three ? 3 : 1;
 	while (python_peek(p) != '\0' && (three || python_peek(p) != '\n')) {
-		if (python_peek(p) == quote && (!three || (bytes[p->at + 1] == quote &&
-						       bytes[p->at + 2] == quote)))
+		if (python_peek(p) == quote &&
+		    (!three || (bytes[p->at + 1] == quote && bytes[p->at + 2] == quote)))
 			break;
 		p->at += python_peek(p) == '\\' && bytes[p->at + 1] != '\0' ? 2 : 1;
 	}
@@ -198,9 +199,9 @@ parse_word(struct python *p, const char *key)
 	const char *word;
 	struct doc *value;
 
-	while (python_is_name(python_peek(p)) || python_peek(p) == '.' || ((python_peek(p) == '-' || python_peek(p) == '+') &&
-							  (p->at == start ||
-							      strchr("eE", p->text->bytes[p->at - 1]))))
+	while (python_is_name(python_peek(p)) || python_peek(p) == '.' ||
+	       ((python_peek(p) == '-' || python_peek(p) == '+') &&
+		   (p->at == start || strchr("eE", p->text->bytes[p->at - 1]))))
 		p->at++;
 	word = arena_strndup(p->in->arena, p->text->bytes + start, p->at - start);
 	if (word[0] == '\0')
@@ -241,7 +242,8 @@ take_constant(struct python *p)
 	size_t end;
 
 	p->at += strspn(p->text->bytes + p->at, " \t");
-	if (python_peek(p) != '=' || p->text->bytes[p->at + 1] == '=' || p->names->count >= MAX_NAMES)
+	if (python_peek(p) != '=' || p->text->bytes[p->at + 1] == '=' ||
+	    p->names->count >= MAX_NAMES)
 		return;
 	p->at++;
 	p->at += strspn(p->text->bytes + p->at, " \t");

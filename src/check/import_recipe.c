@@ -112,7 +112,8 @@ recipe_name(struct python *p, const char *name, size_t start, const char **prefi
 	if (strcmp(name, "torchtitan") == 0) {
 		if (strncmp(p->text->bytes + p->at, ".trainer", 8) == 0 ||
 		    strncmp(p->text->bytes + p->at, ".models.", 8) == 0) {
-			if (import_form(p->in, CONFIG_TORCHTITAN, import_text_loc(p->text, start)) != 0)
+			if (import_form(
+				p->in, CONFIG_TORCHTITAN, import_text_loc(p->text, start)) != 0)
 				return -1;
 			take_module(p, start);
 		}

@@ -58,9 +58,9 @@ joined(struct arena *arena, const struct shell_words *outer, const struct shell_
 static bool
 is_harmless(const char *program)
 {
-	static const char *const names[] = {"echo", "printf", "cat", "mkdir", "cd", "ls", "rm", "cp",
-	    "sed", "grep", "awk", "set", "exit", "return", "sleep", "pip", "git", "module", "trap",
-	    "wait", "pkill", "tee", "[", "test", "shift", "scontrol", "nvidia-smi", NULL};
+	static const char *const names[] = {"echo", "printf", "cat", "mkdir", "cd", "ls", "rm",
+	    "cp", "sed", "grep", "awk", "set", "exit", "return", "sleep", "pip", "git", "module",
+	    "trap", "wait", "pkill", "tee", "[", "test", "shift", "scontrol", "nvidia-smi", NULL};
 
 	for (int i = 0; names[i]; i++)
 		if (strcmp(program, names[i]) == 0)
@@ -116,7 +116,8 @@ see_variable(void *context, const char *name, const struct shell_words *value, b
 
 /* What the command would find in its environment: exported so far, then in front of it. */
 static void
-see_environment(struct script *script, struct candidate *candidate, const struct shell_command *command)
+see_environment(
+    struct script *script, struct candidate *candidate, const struct shell_command *command)
 {
 	struct seen seen = {script, candidate};
 
@@ -141,8 +142,7 @@ on_command(void *context, const struct shell_command *command)
 	candidate = arena_alloc(script->in->arena, sizeof(*candidate));
 	candidate->words = joined(script->in->arena, command->outer, &command->words);
 	candidate->options = import_count_options(&candidate->words);
-	import_launchers(
-	    script->in, script->text, &candidate->words, false, &candidate->launched);
+	import_launchers(script->in, script->text, &candidate->words, false, &candidate->launched);
 	if (candidate->options == 0 && !candidate->launched && strncmp(program, "--", 2) != 0)
 		return;
 	see_environment(script, candidate, command);
@@ -199,8 +199,8 @@ check_continuation(struct script *script, const struct candidate *chosen)
 		diag_add(script->in->diags, shell_loc(script->text, word, 0), NULL,
 		    SEVERITY_WARNING, "'%s' begins a command of its own: it reaches no program",
 		    import_shown(script->in->arena, word->bytes, word->length));
-		diag_last_hint(script->in->diags,
-		    "end the line before with '\\', and nothing behind it");
+		diag_last_hint(
+		    script->in->diags, "end the line before with '\\', and nothing behind it");
 	}
 }
 

@@ -50,8 +50,8 @@ at_keyword(const struct shell_cursor *cursor, const char *word)
 	return shell_has(cursor, word) && (next == '\0' || strchr(" \t\n;&|()", next));
 }
 
-static bool
-take_keyword(struct shell_cursor *cursor, const char *word)
+bool
+shell_take_keyword(struct shell_cursor *cursor, const char *word)
 {
 	if (!at_keyword(cursor, word))
 		return false;
@@ -105,243 +105,8 @@ shell_unexpected(struct shell *shell, const struct shell_cursor *cursor, const c
 	if (shell->failed)
 		return -1;
 	return shell_fail(shell, shell_origin(cursor),
-	    arena_printf(shell->arena, "not a script that a shell reads: expected %s here", expected));
-}
-
-/* --- branches and loops --------------------------------------------------------------------- */
-
-static enum shell_live
-live_of(enum shell_truth truth)
-{
-	return truth == SHELL_TRUE ? SHELL_LIVE : truth == SHELL_FALSE ? SHELL_DEAD : SHELL_MAYBE;
-}
-
-static enum shell_truth
-both(enum shell_truth a, enum shell_truth b)
-{
-	if (a == SHELL_FALSE || b == SHELL_FALSE)
-		return SHELL_FALSE;
-	return a == SHELL_TRUE && b == SHELL_TRUE ? SHELL_TRUE : SHELL_UNKNOWN;
-}
-
-static enum shell_truth
-not(enum shell_truth truth)
-{
-	return truth == SHELL_UNKNOWN ? truth : truth == SHELL_TRUE ? SHELL_FALSE : SHELL_TRUE;
-}
-
-/* A list that runs when `truth` says so. */
-static int
-run_block(struct shell *shell, struct shell_cursor *cursor, enum shell_truth truth, int construct)
-{
-	struct block *block = shell_enter(shell, live_of(truth), construct, false);
-	int result = shell_run_list(shell, cursor);
-
-	shell_leave(shell, block);
-	return result;
-}
-
-static int
-need(struct shell *shell, struct shell_cursor *cursor, const char *keyword)
-{
-	if (shell_skip_separators(shell, cursor, true) != 0)
-		return -1;
-	if (!take_keyword(cursor, keyword))
-		return shell_unexpected(shell, cursor, arena_printf(shell->arena, "'%s'", keyword));
-	return 0;
-}
-
-/* Behind `if`. */
-static int
-run_if(struct shell *shell, struct shell_cursor *cursor)
-{
-	enum shell_truth reached = SHELL_TRUE, condition;
-	int construct = ++shell->constructs;
-
-	for (;;) {
-		if (run_block(shell, cursor, reached, construct) != 0 ||
-		    need(shell, cursor, "then") != 0)
-			return -1;
-		condition = shell->status;
-		if (run_block(shell, cursor, both(reached, condition), construct) != 0)
-			return -1;
-		reached = both(reached, not(condition));
-		if (take_keyword(cursor, "elif"))
-			continue;
-		if (take_keyword(cursor, "else") &&
-		    run_block(shell, cursor, reached, construct) != 0)
-			return -1;
-		shell->status = SHELL_UNKNOWN;
-		return need(shell, cursor, "fi");
-	}
-}
-
-static int
-run_body(struct shell *shell, struct shell_cursor *cursor, enum shell_truth truth)
-{
-	if (need(shell, cursor, "do") != 0 ||
-	    run_block(shell, cursor, truth, 0) != 0 || need(shell, cursor, "done") != 0)
-		return -1;
-	shell->status = SHELL_UNKNOWN;
-	return 0;
-}
-
-/* A loop that runs at all may run again and change what its condition saw. */
-static int
-run_while(struct shell *shell, struct shell_cursor *cursor, bool until)
-{
-	enum shell_truth truth;
-
-	if (shell_run_list(shell, cursor) != 0)
-		return -1;
-	truth = until ? not(shell->status) : shell->status;
-	return run_body(shell, cursor, truth == SHELL_FALSE ? truth : SHELL_UNKNOWN);
-}
-
-static int
-loop_variable(struct shell *shell, const char *name, const struct shell_words *items, uint32_t at)
-{
-	struct shell_words value = {0};
-	struct shell_text mark = {0};
-
-	if (items->count == 1) {
-		shell_push(shell, &value, items->items[0]);
-	} else {
-		const char *raw = arena_printf(shell->arena, "$%s", name);
-
-		shell_put_mark(shell, &mark, SHELL_VALUE, raw, strlen(raw), at);
-		shell_push(shell, &value, mark);
-	}
-	shell_assign(shell, name, &value, false, false);
-	return 0;
-}
-
-/* Behind `for` or `select`. One item: the body runs once. */
-static int
-run_for(struct shell *shell, struct shell_cursor *cursor)
-{
-	struct shell_words items = {0};
-	uint32_t at = shell_origin(cursor);
-	struct block *block;
-	char *name;
-	size_t length;
-	int result;
-
-	shell_skip_blanks(cursor);
-	if (shell_has(cursor, "((")) {
-		cursor->at += 2;
-		if (shell_skip_parens(shell, cursor, at) != 0)
-			return -1;
-		cursor->at += shell_peek(cursor, 0) == ')';
-		return run_body(shell, cursor, SHELL_UNKNOWN);
-	}
-	length = shell_name_length(cursor);
-	if (length == 0)
-		return shell_unexpected(shell, cursor, "the name of a variable");
-	name = arena_strndup(shell->arena, cursor->text.bytes + cursor->at, length);
-	cursor->at += length;
-	if (shell_skip_separators(shell, cursor, false) != 0)
-		return -1;
-	if (take_keyword(cursor, "in")) {
-		for (shell_skip_blanks(cursor);
-		     !shell_at_end(cursor) && !strchr(";\n", shell_peek(cursor, 0));
-		     shell_skip_blanks(cursor)) {
-			size_t before = cursor->at;
-
-			if (shell_word(shell, cursor, WORD_SPLIT | WORD_PATTERN, &items, NULL) != 0)
-				return -1;
-			if (cursor->at == before)
-				return shell_unexpected(shell, cursor, "an item, or 'do'");
-		}
-	}
-	if (items.count == 1 && shell_is_marked(&items.items[0]))
-		items.count = 0;
-	block = shell_enter(shell, items.count == 1 ? SHELL_LIVE : SHELL_MAYBE, 0, false);
-	result = loop_variable(shell, name, &items, at);
-	if (result == 0)
-		result = run_body(shell, cursor, items.count == 1 ? SHELL_TRUE : SHELL_UNKNOWN);
-	shell_leave(shell, block);
-	return result;
-}
-
-/* Whether a pattern of `case` matches; *any: it is one that matches everything. */
-static enum shell_truth
-case_pattern(struct shell *shell, struct shell_cursor *cursor, const struct shell_text *subject)
-{
-	struct shell_words words = {0};
-	bool pattern = false;
-	size_t before;
-
-	shell_skip_blanks(cursor);
-	before = cursor->at;
-	if (shell_word(shell, cursor, 0, &words, &pattern) != 0)
-		return SHELL_UNKNOWN;
-	if (cursor->at == before) {
-		shell_unexpected(shell, cursor, "a pattern of 'case'");
-		return SHELL_UNKNOWN;
-	}
-	if (pattern && shell_equals(&words.items[0], "*"))
-		return SHELL_TRUE;
-	if (pattern || strchr(words.items[0].bytes, '[') || shell_is_marked(subject) ||
-	    shell_is_marked(&words.items[0]))
-		return SHELL_UNKNOWN;
-	return shell_equals(subject, words.items[0].bytes) ? SHELL_TRUE : SHELL_FALSE;
-}
-
-/* pattern | pattern ) list ;; */
-static int
-run_arm(struct shell *shell, struct shell_cursor *cursor, const struct shell_text *subject,
-    enum shell_truth *reached, int construct)
-{
-	enum shell_truth matches = SHELL_FALSE;
-
-	if (shell_peek(cursor, 0) == '(')
-		cursor->at++;
-	for (;;) {
-		enum shell_truth one = case_pattern(shell, cursor, subject);
-
-		matches = not(both(not(matches), not(one)));
-		shell_skip_blanks(cursor);
-		if (shell->failed)
-			return -1;
-		if (shell_peek(cursor, 0) != '|')
-			break;
-		cursor->at++;
-	}
-	if (shell_peek(cursor, 0) != ')')
-		return shell_unexpected(shell, cursor, "')' behind the patterns");
-	cursor->at++;
-	if (run_block(shell, cursor, both(*reached, matches), construct) != 0)
-		return -1;
-	*reached = both(*reached, not(matches));
-	while (shell_peek(cursor, 0) == ';' || shell_peek(cursor, 0) == '&')
-		cursor->at++;
-	return 0;
-}
-
-/* Behind `case`. */
-static int
-run_case(struct shell *shell, struct shell_cursor *cursor)
-{
-	struct shell_words words = {0};
-	enum shell_truth reached = SHELL_TRUE;
-	int construct = ++shell->constructs;
-
-	shell_skip_blanks(cursor);
-	if (shell_word(shell, cursor, 0, &words, NULL) != 0 || need(shell, cursor, "in") != 0)
-		return -1;
-	for (;;) {
-		if (shell_skip_separators(shell, cursor, true) != 0)
-			return -1;
-		if (take_keyword(cursor, "esac"))
-			break;
-		if (shell_at_end(cursor))
-			return shell_unexpected(shell, cursor, "'esac'");
-		if (run_arm(shell, cursor, &words.items[0], &reached, construct) != 0)
-			return -1;
-	}
-	shell->status = SHELL_UNKNOWN;
-	return 0;
+	    arena_printf(
+		shell->arena, "not a script that a shell reads: expected %s here", expected));
 }
 
 /* --- groups and functions ------------------------------------------------------------------- */
@@ -360,7 +125,7 @@ run_group(struct shell *shell, struct shell_cursor *cursor, bool subshell)
 		cursor->at++;
 		return 0;
 	}
-	return subshell ? shell_unexpected(shell, cursor, "')'") : need(shell, cursor, "}");
+	return subshell ? shell_unexpected(shell, cursor, "')'") : shell_need(shell, cursor, "}");
 }
 
 /* (( … )): its truth; what it assigns is not known afterwards. */
@@ -375,8 +140,8 @@ run_arithmetic(struct shell *shell, struct shell_cursor *cursor)
 	cursor->at += 2;
 	if (shell_skip_parens(shell, cursor, shell_origin(cursor)) != 0)
 		return -1;
-	inner = (struct shell_text){cursor->text.bytes + start, cursor->text.origin + start,
-	    cursor->at - 1 - start, 0};
+	inner = (struct shell_text){
+	    cursor->text.bytes + start, cursor->text.origin + start, cursor->at - 1 - start, 0};
 	cursor->at += shell_peek(cursor, 0) == ')';
 	if (shell_expand_quoted(shell, &inner, &expanded) != 0)
 		return -1;
@@ -391,8 +156,8 @@ run_arithmetic(struct shell *shell, struct shell_cursor *cursor)
 	if (length > 0) {
 		struct shell_words none = {0};
 
-		loop_variable(shell, arena_strndup(shell->arena, expanded.bytes, length), &none,
-		    inner.length ? inner.origin[0] : 0);
+		shell_unknown_variable(shell, arena_strndup(shell->arena, expanded.bytes, length),
+		    &none, inner.length ? inner.origin[0] : 0);
 	}
 	return 0;
 }
@@ -459,19 +224,19 @@ run_command(struct shell *shell, struct shell_cursor *cursor)
 
 	if (body > 0)
 		return define_function(shell, cursor, body, name, length);
-	if (take_keyword(cursor, "if"))
-		return run_if(shell, cursor);
-	if (take_keyword(cursor, "for") || take_keyword(cursor, "select"))
-		return run_for(shell, cursor);
-	if (take_keyword(cursor, "while"))
-		return run_while(shell, cursor, false);
-	if (take_keyword(cursor, "until"))
-		return run_while(shell, cursor, true);
-	if (take_keyword(cursor, "case"))
-		return run_case(shell, cursor);
-	if (take_keyword(cursor, "{"))
+	if (shell_take_keyword(cursor, "if"))
+		return shell_run_if(shell, cursor);
+	if (shell_take_keyword(cursor, "for") || shell_take_keyword(cursor, "select"))
+		return shell_run_for(shell, cursor);
+	if (shell_take_keyword(cursor, "while"))
+		return shell_run_while(shell, cursor, false);
+	if (shell_take_keyword(cursor, "until"))
+		return shell_run_while(shell, cursor, true);
+	if (shell_take_keyword(cursor, "case"))
+		return shell_run_case(shell, cursor);
+	if (shell_take_keyword(cursor, "{"))
 		return run_group(shell, cursor, false);
-	if (take_keyword(cursor, "[["))
+	if (shell_take_keyword(cursor, "[["))
 		return shell_double_test(shell, cursor, &shell->status);
 	if (shell_has(cursor, "(("))
 		return run_arithmetic(shell, cursor);
@@ -506,7 +271,7 @@ run_pipeline(struct shell *shell, struct shell_cursor *cursor)
 		size_t before;
 		int result;
 
-		while (take_keyword(cursor, "!") || take_keyword(cursor, "time")) {
+		while (shell_take_keyword(cursor, "!") || shell_take_keyword(cursor, "time")) {
 			negated = negated != (cursor->text.bytes[cursor->at - 1] == '!');
 			shell_skip_blanks(cursor);
 		}
@@ -529,7 +294,7 @@ run_pipeline(struct shell *shell, struct shell_cursor *cursor)
 	if (piped)
 		shell->status = SHELL_UNKNOWN;
 	if (negated)
-		shell->status = not(shell->status);
+		shell->status = shell_not(shell->status);
 	return 0;
 }
 
@@ -544,22 +309,22 @@ run_and_or(struct shell *shell, struct shell_cursor *cursor)
 	truth = shell->status;
 	for (;;) {
 		bool and = shell_has(cursor, "&&");
-		enum shell_truth runs = and ? truth : not(truth);
+		enum shell_truth runs = and? truth : shell_not(truth);
 		struct block *block;
 		int result;
 
-		if (!and && !shell_has(cursor, "||"))
+		if (!and&&!shell_has(cursor, "||"))
 			break;
 		cursor->at += 2;
 		if (shell_skip_separators(shell, cursor, false) != 0)
 			return -1;
-		block = shell_enter(shell, live_of(runs), 0, false);
+		block = shell_enter(shell, shell_live_of(runs), 0, false);
 		result = run_pipeline(shell, cursor);
 		shell_leave(shell, block);
 		if (result != 0)
 			return -1;
-		truth = and ? both(truth, shell->status)
-			    : not(both(not(truth), not(shell->status)));
+		truth = and? shell_both(truth, shell->status)
+			   : shell_not(shell_both(shell_not(truth), shell_not(shell->status)));
 	}
 	shell->status = truth;
 	return 0;
@@ -645,8 +410,7 @@ shell_read(struct shell *shell)
 		return -1;
 	cursor.text.bytes = arena_strndup(shell->arena, shell->source->bytes, length);
 	cursor.text.length = length;
-	cursor.text.origin =
-	    arena_array(shell->arena, length + 1, sizeof(*cursor.text.origin));
+	cursor.text.origin = arena_array(shell->arena, length + 1, sizeof(*cursor.text.origin));
 	for (size_t i = 0; i < length; i++)
 		cursor.text.origin[i] = (uint32_t)i;
 	if (shell_run_list(shell, &cursor) != 0)

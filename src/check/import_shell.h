@@ -40,11 +40,11 @@ struct shell_variable {
 };
 
 struct shell_command {
-	struct shell_words words;          /* expanded; the first is the program */
-	const struct shell_variable *env;  /* assignments in front of it */
+	struct shell_words words;	  /* expanded; the first is the program */
+	const struct shell_variable *env; /* assignments in front of it */
 	size_t n_env;
-	const struct shell_words *outer;   /* "srun …" of srun … bash -c 'this command', or NULL */
-	bool maybe;                        /* in a branch or loop that may not be taken */
+	const struct shell_words *outer; /* "srun …" of srun … bash -c 'this command', or NULL */
+	bool maybe;			 /* in a branch or loop that may not be taken */
 };
 
 struct shell;

@@ -173,8 +173,24 @@ power(struct arith_reader *r)
 }
 
 enum operation {
-	OR, AND, BIT_OR, BIT_XOR, BIT_AND, EQUAL, UNEQUAL, AT_MOST, AT_LEAST, LESS, MORE, LEFT, RIGHT,
-	ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER
+	OR,
+	AND,
+	BIT_OR,
+	BIT_XOR,
+	BIT_AND,
+	EQUAL,
+	UNEQUAL,
+	AT_MOST,
+	AT_LEAST,
+	LESS,
+	MORE,
+	LEFT,
+	RIGHT,
+	ADD,
+	SUBTRACT,
+	MULTIPLY,
+	DIVIDE,
+	REMAINDER
 };
 
 /* By precedence, as in C; ** is above all of them. */

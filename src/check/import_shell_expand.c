@@ -242,8 +242,8 @@ parameter_length(const struct shell_cursor *cursor, bool braces)
 }
 
 static int
-take_subscript(struct shell *shell, struct shell_cursor *cursor, size_t end,
-    struct shell_text *subscript)
+take_subscript(
+    struct shell *shell, struct shell_cursor *cursor, size_t end, struct shell_text *subscript)
 {
 	size_t start = ++cursor->at;
 	struct shell_text raw;
@@ -265,8 +265,8 @@ is_empty(const struct shell_words *words)
 }
 
 static int
-add_operand(
-    struct shell *shell, struct word_builder *builder, const struct shell_text *operand, bool quoted)
+add_operand(struct shell *shell, struct word_builder *builder, const struct shell_text *operand,
+    bool quoted)
 {
 	struct shell_words ignored = {0};
 	struct word_builder whole = {.out = &ignored};
@@ -296,17 +296,18 @@ assign_default(struct shell *shell, const char *name, const struct shell_text *o
 	return 0;
 }
 
-/* ":-", "-", ":=", "=", ":+", "+", ":?", "?"; the mark of something else is left to the caller: 1. */
+/* ":-", "-", ":=", "=", ":+", "+", ":?", "?"; the mark of something else is left to the caller: 1.
+ */
 static int
 with_operator(struct shell *shell, struct word_builder *builder, struct parameter *p,
     const struct shell_text *rest, bool quoted)
 {
 	bool colon = rest->bytes[0] == ':';
 	char word = rest->bytes[colon];
-	bool missing = p->found == LOOKUP_UNSET || (p->found == LOOKUP_FOUND && colon &&
-						       is_empty(&p->words));
-	struct shell_text operand = {rest->bytes + colon + 1, rest->origin + colon + 1,
-	    rest->length - colon - 1, 0};
+	bool missing =
+	    p->found == LOOKUP_UNSET || (p->found == LOOKUP_FOUND && colon && is_empty(&p->words));
+	struct shell_text operand = {
+	    rest->bytes + colon + 1, rest->origin + colon + 1, rest->length - colon - 1, 0};
 
 	if (rest->length <= (size_t)colon || !strchr("-=+?", word) ||
 	    p->found == LOOKUP_UNCERTAIN || (word == '?' && missing))
@@ -343,8 +344,7 @@ add_length(struct shell *shell, struct shell_cursor *cursor, struct word_builder
     struct parameter *p, size_t start)
 {
 	if (p->found == LOOKUP_FOUND && p->all)
-		add_number(
-		    shell, builder, (int64_t)p->words.count, cursor->text.origin[start]);
+		add_number(shell, builder, (int64_t)p->words.count, cursor->text.origin[start]);
 	else if (p->found == LOOKUP_FOUND && !shell_is_marked(&p->words.items[0]))
 		add_number(
 		    shell, builder, (int64_t)p->words.items[0].length, cursor->text.origin[start]);

@@ -116,7 +116,7 @@ enum lookup shell_lookup(
 
 /* import_shell_word.c: -1 after an error. */
 enum word_mode {
-	WORD_SPLIT = 1,   /* blanks of expansions separate words */
+	WORD_SPLIT = 1,	  /* blanks of expansions separate words */
 	WORD_PATTERN = 2, /* file name patterns and braces make a word unknown */
 };
 /* Reads one word as it is written and adds what it expands to. *pattern: it has an unquoted *?[ */
@@ -155,6 +155,22 @@ void shell_skip_blanks(struct shell_cursor *cursor);
 int shell_skip_separators(struct shell *shell, struct shell_cursor *cursor, bool semicolons);
 int shell_unexpected(struct shell *shell, const struct shell_cursor *cursor, const char *expected);
 int shell_run_list(struct shell *shell, struct shell_cursor *cursor);
+
+/* Takes a reserved word, one that something ends behind it. */
+bool shell_take_keyword(struct shell_cursor *cursor, const char *word);
+
+/* import_shell_branch.c: behind the reserved word each. */
+int shell_run_if(struct shell *shell, struct shell_cursor *cursor);
+int shell_run_for(struct shell *shell, struct shell_cursor *cursor);
+int shell_run_while(struct shell *shell, struct shell_cursor *cursor, bool until);
+int shell_run_case(struct shell *shell, struct shell_cursor *cursor);
+int shell_need(struct shell *shell, struct shell_cursor *cursor, const char *keyword);
+enum shell_truth shell_both(enum shell_truth a, enum shell_truth b);
+enum shell_truth shell_not(enum shell_truth truth);
+enum shell_live shell_live_of(enum shell_truth truth);
+/* The only item of `items`, or something that is not known, becomes the variable's value. */
+int shell_unknown_variable(
+    struct shell *shell, const char *name, const struct shell_words *items, uint32_t at);
 
 /* import_shell_simple.c */
 int shell_run_simple(struct shell *shell, struct shell_cursor *cursor);

@@ -15,7 +15,8 @@ struct simple {
 	struct shell_variable *env;
 	size_t n_env;
 	bool assigned;
-	struct block *block; /* of assignments that are for the command alone; its words do not see them */
+	struct block
+	    *block; /* of assignments that are for the command alone; its words do not see them */
 };
 
 /* NAME, the offset behind its "=" or "+=" in *value, and the [subscript]; false: no assignment. */
@@ -76,8 +77,8 @@ array_items(struct shell *shell, struct shell_cursor *cursor, struct shell_words
 }
 
 static int
-take_assignment(
-    struct shell *shell, struct shell_cursor *cursor, const struct target *target, struct simple *simple)
+take_assignment(struct shell *shell, struct shell_cursor *cursor, const struct target *target,
+    struct simple *simple)
 {
 	struct shell_words value = {0};
 	bool array;

@@ -64,9 +64,9 @@ shell_skip_braces(struct shell *shell, struct shell_cursor *cursor, uint32_t sta
 		if (shell_take_mark(shell, cursor, NULL))
 			continue;
 		if (c == '"' || c == '`' || (c == '\'' && !quoted)) {
-			if ((c == '"'    ? skip_double(shell, cursor)
-				    : c == '`' ? skip_back(shell, cursor)
-					       : shell_skip_single(shell, cursor)) != 0)
+			if ((c == '"'	   ? skip_double(shell, cursor)
+				: c == '`' ? skip_back(shell, cursor)
+					   : shell_skip_single(shell, cursor)) != 0)
 				return -1;
 			continue;
 		}

@@ -14,9 +14,7 @@ truth_of(bool condition)
 	return condition ? SHELL_TRUE : SHELL_FALSE;
 }
 
-static enum shell_truth
-not(enum shell_truth truth)
-{
+static enum shell_truth not(enum shell_truth truth) {
 	return truth == SHELL_UNKNOWN ? truth : truth_of(truth == SHELL_FALSE);
 }
 
@@ -47,7 +45,7 @@ one_word(const struct shell_text *word)
 }
 
 static enum shell_truth
-unary(const struct shell_text *operator, const struct shell_text *word)
+unary(const struct shell_text *operator, const struct shell_text * word)
 {
 	if (shell_equals(operator, "!"))
 		return not(one_word(word));
@@ -62,7 +60,7 @@ static enum shell_truth
 compare_numbers(const char *operator, int64_t a, int64_t b)
 {
 	static const char names[][4] = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"};
-	const bool results[] = {a == b, a != b, a < b, a <= b, a > b, a >= b};
+	const bool results[] = {a == b, a != b, a<b, a <= b, a> b, a >= b};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(operator, names[i]) == 0)
@@ -73,7 +71,7 @@ compare_numbers(const char *operator, int64_t a, int64_t b)
 /* `pattern`: the right side has file name characters, which [[ == ]] matches with. */
 static enum shell_truth
 binary(const struct shell_text *left, const struct shell_text *operator,
-    const struct shell_text *right, bool pattern)
+    const struct shell_text * right, bool pattern)
 {
 	int64_t a, b;
 

@@ -27,8 +27,7 @@ int
 shell_fail(struct shell *shell, uint32_t origin, const char *message)
 {
 	if (!shell->failed)
-		diag_error(
-		    shell->diags, import_text_loc(shell->source, origin), "%s", message);
+		diag_error(shell->diags, import_text_loc(shell->source, origin), "%s", message);
 	shell->failed = true;
 	return -1;
 }
@@ -74,8 +73,7 @@ shell_put_text(struct shell *shell, struct shell_text *text, const struct shell_
 }
 
 void
-shell_put_string(
-    struct shell *shell, struct shell_text *text, const char *more, uint32_t origin)
+shell_put_string(struct shell *shell, struct shell_text *text, const char *more, uint32_t origin)
 {
 	reserve(shell, text, 0);
 	for (; *more; more++)
@@ -143,7 +141,7 @@ char
 shell_peek(const struct shell_cursor *cursor, size_t ahead)
 {
 	return cursor->at + ahead < cursor->text.length ? cursor->text.bytes[cursor->at + ahead]
-							 : '\0';
+							: '\0';
 }
 
 bool

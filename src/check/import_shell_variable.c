@@ -114,8 +114,7 @@ add_unknown(struct shell *shell, struct shell_words *value, bool array, const ch
     const struct definition *definition)
 {
 	const struct shell_words *added = &definition->value;
-	const struct shell_text *last =
-	    added->count > 0 ? &added->items[added->count - 1] : NULL;
+	const struct shell_text *last = added->count > 0 ? &added->items[added->count - 1] : NULL;
 	uint32_t origin = last && last->length > 0 ? last->origin[last->length - 1] : 0;
 	const char *raw = arena_printf(shell->arena, "%s+=…", name);
 	struct shell_text mark = {0};
@@ -215,8 +214,8 @@ first_origin(const struct shell_words *words)
 
 /* What A+=value makes of the old one. */
 static struct shell_words
-added(struct shell *shell, const struct shell_words *old, const struct shell_words *value,
-    bool array)
+added(
+    struct shell *shell, const struct shell_words *old, const struct shell_words *value, bool array)
 {
 	struct shell_words sum = {0};
 	struct shell_text joined = {0};
@@ -235,8 +234,8 @@ added(struct shell *shell, const struct shell_words *old, const struct shell_wor
 }
 
 void
-shell_assign(struct shell *shell, const char *name, const struct shell_words *value, bool array,
-    bool append)
+shell_assign(
+    struct shell *shell, const char *name, const struct shell_words *value, bool array, bool append)
 {
 	struct definition definition = {.value = *value, .array = array};
 	struct shell_words old = {0};
@@ -296,8 +295,7 @@ shell_variables(struct shell *shell, shell_variable_fn *visit, void *context)
 		struct shell_words value;
 		bool array;
 
-		if (shell_lookup(shell, v->name, &value, &array) == LOOKUP_FOUND &&
-		    value.count > 0)
+		if (shell_lookup(shell, v->name, &value, &array) == LOOKUP_FOUND && value.count > 0)
 			visit(context, v->name, &value, v->exported);
 	}
 }

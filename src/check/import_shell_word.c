@@ -87,7 +87,8 @@ shell_double_quoted(struct shell *shell, struct shell_cursor *cursor, struct wor
 		} else {
 			if (c == '\\' && next != '\0' && strchr("$`\"\\", next))
 				cursor->at++; /* the next one as it is */
-			shell_put(shell, &builder->text, shell_peek(cursor, 0), shell_origin(cursor));
+			shell_put(
+			    shell, &builder->text, shell_peek(cursor, 0), shell_origin(cursor));
 			cursor->at++;
 		}
 		if (shell->failed)
@@ -221,14 +222,13 @@ word_piece(struct shell *shell, struct shell_cursor *cursor, struct word_builder
 }
 
 int
-shell_word(struct shell *shell, struct shell_cursor *cursor, unsigned mode,
-    struct shell_words *out, bool *pattern)
+shell_word(struct shell *shell, struct shell_cursor *cursor, unsigned mode, struct shell_words *out,
+    bool *pattern)
 {
 	struct word_builder builder = {.out = out, .mode = mode};
 	bool any_pattern = false;
 
-	while (cursor->at < cursor->text.length &&
-	       !strchr(METACHARACTERS, shell_peek(cursor, 0))) {
+	while (cursor->at < cursor->text.length && !strchr(METACHARACTERS, shell_peek(cursor, 0))) {
 		if (word_piece(shell, cursor, &builder) != 0)
 			return -1;
 		any_pattern = any_pattern || builder.pattern;

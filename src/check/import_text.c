@@ -110,7 +110,8 @@ import_container(struct arena *arena, const char *key, enum doc_kind kind, struc
 struct doc *
 import_scalar(struct arena *arena, const char *key, const char *text, struct loc loc)
 {
-	struct doc *node = doc_add_scalar(arena, doc_new_map(arena, loc), key ? key : "", text, loc);
+	struct doc *node =
+	    doc_add_scalar(arena, doc_new_map(arena, loc), key ? key : "", text, loc);
 
 	if (!key)
 		node->key = NULL;

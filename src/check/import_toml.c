@@ -15,8 +15,7 @@
 
 enum { MAX_KEYS = 8192, MAX_TABLES = 2048 };
 
-static const char bare_key[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+static const char bare_key[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
 
 /* What TOML demands of a table beyond its members. */
 struct table {
@@ -146,8 +145,8 @@ member(const struct table *table, const char *key)
 static int
 taken(struct toml *t, const struct doc *node, struct loc loc)
 {
-	return diag_error(t->diags, loc, "key '%s' is already in line %d", node->key,
-	    node->key_loc.line);
+	return diag_error(
+	    t->diags, loc, "key '%s' is already in line %d", node->key, node->key_loc.line);
 }
 
 /* The table under `key`, made when it is not there; the last item of an array of tables. */
@@ -183,7 +182,7 @@ add_code_point(struct toml *t, struct str *out, size_t digits)
 
 	for (size_t i = 0; i < digits; i++) {
 		char c = peek(t);
-		uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+		uint32_t digit = c >= '0' && c <= '9'	? (uint32_t)(c - '0')
 				 : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
 				 : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
 							: 16;
@@ -202,7 +201,8 @@ add_code_point(struct toml *t, struct str *out, size_t digits)
 	if (code >= 0x10000)
 		str_addc(out, (char)(0xf0 | code >> 18));
 	if (code >= 0x800)
-		str_addc(out, (char)(code >= 0x10000 ? 0x80 | (code >> 12 & 0x3f) : 0xe0 | code >> 12));
+		str_addc(
+		    out, (char)(code >= 0x10000 ? 0x80 | (code >> 12 & 0x3f) : 0xe0 | code >> 12));
 	str_addc(out, (char)(code >= 0x800 ? 0x80 | (code >> 6 & 0x3f) : 0xc0 | code >> 6));
 	str_addc(out, (char)(0x80 | (code & 0x3f)));
 	return 0;
@@ -258,8 +258,8 @@ parse_string(struct toml *t, bool multi_allowed, const char **out)
 		if (c == '\0' || (c == '\n' && !multi))
 			return not_closed(t, start);
 		if ((unsigned char)c < 0x20 && c != '\t' && c != '\n')
-			return diag_error(t->diags, here(t),
-			    "control character 0x%02x in a string", (unsigned char)c);
+			return diag_error(t->diags, here(t), "control character 0x%02x in a string",
+			    (unsigned char)c);
 		if (c == quote && !multi)
 			break;
 		if (c == quote && bytes[t->at + 1] == quote && bytes[t->at + 2] == quote &&

@@ -21,7 +21,8 @@ without_underscores(struct arena *arena, const char *word, const char **out)
 	for (const char *c = word; *c; c++) {
 		if (*c != '_')
 			str_addc(&plain, *c);
-		else if (c == word || !digits_only((char[]){c[-1], '\0'}, "0123456789abcdefABCDEF") ||
+		else if (c == word ||
+			 !digits_only((char[]){c[-1], '\0'}, "0123456789abcdefABCDEF") ||
 			 !digits_only((char[]){c[1], '\0'}, "0123456789abcdefABCDEF"))
 			return false;
 	}

@@ -39,7 +39,8 @@ check_tree(const struct doc *node, int depth)
 	check(node->kind >= DOC_LIST || !node->first);
 	for (const struct doc *child = node->first; child; child = child->next) {
 		check((node->kind == DOC_MAP) == (child->key != NULL));
-		for (const struct doc *other = child->next; other && child->key; other = other->next)
+		for (const struct doc *other = child->next; other && child->key;
+		     other = other->next)
 			check(strcmp(child->key, other->key) != 0);
 		check_tree(child, depth + 1);
 		count++;

@@ -30,8 +30,8 @@ import_add_bytes(struct imported *imported, const char *name, const char *bytes,
 
 	cr_assert_not_null(copy);
 	memcpy(copy, bytes, length);
-	imported->result = config_import(
-	    &imported->config, imported->arena, imported->diags, name, copy, length);
+	imported->result =
+	    config_import(&imported->config, imported->arena, imported->diags, name, copy, length);
 	memset(copy, 'x', length);
 	free(copy);
 }
@@ -125,9 +125,9 @@ import_sizes(const struct imported *imported, const char *names)
 		cr_assert_not_null(field, "no such option: %s", name);
 		cr_assert_eq(field->kind, FIELD_INT);
 		str_addf(&text, "%s%s=%lld", text.length ? " " : "", name,
-		    (long long)*(const int64_t *)(const void *)((
-			const char *)&imported->config.strategy +
-								field->offset));
+		    (long long)*(
+			const int64_t *)(const void *)((const char *)&imported->config.strategy +
+						       field->offset));
 		names += length;
 		names += strspn(names, " ");
 	}

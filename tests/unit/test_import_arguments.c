@@ -39,10 +39,12 @@ check_sizes(const char *names, const char *expected)
 
 Test(import_arguments, forms_of_values)
 {
-	imported = import_good("run.sh",
-	    "python pretrain_gpt.py --tensor-model-parallel-size 2 --pipeline-model-parallel-size=4 \\\n"
-	    "  --lr -1e-4 --recompute-granularity selective --recompute-modules moe_act layernorm \\\n"
-	    "  --sequence-parallel --no-load-optim --disable-bias-linear --data-path a.bin 1.0 b.bin\n");
+	imported = import_good("run.sh", "python pretrain_gpt.py --tensor-model-parallel-size 2 "
+					 "--pipeline-model-parallel-size=4 \\\n"
+					 "  --lr -1e-4 --recompute-granularity selective "
+					 "--recompute-modules moe_act layernorm \\\n"
+					 "  --sequence-parallel --no-load-optim "
+					 "--disable-bias-linear --data-path a.bin 1.0 b.bin\n");
 	cr_assert_eq(imported.config.form, CONFIG_MEGATRON);
 	check_value("tensor_model_parallel_size", "2");
 	check_value("pipeline_model_parallel_size", "4");
@@ -73,8 +75,8 @@ Test(import_arguments, a_vector)
 Test(import_arguments, a_vector_with_its_launcher)
 {
 	imported = imported_new();
-	import_add_arguments(&imported,
-	    "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2");
+	import_add_arguments(&imported, "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py "
+					"--tensor-model-parallel-size 2");
 	cr_assert_eq(imported.result, 0);
 	check_sizes("world_size tp", "world_size=16 tp=2");
 }
@@ -93,7 +95,8 @@ Test(import_arguments, lines_of_options)
 					   "--expert-model-parallel-size 4\n--what-ever 1\n");
 	check_sizes("tp ep", "tp=2 ep=4");
 	check_value("what_ever", "1");
-	cr_assert_eq(setting_find(&imported.config, "expert_model_parallel_size")->value->loc.line, 4);
+	cr_assert_eq(
+	    setting_find(&imported.config, "expert_model_parallel_size")->value->loc.line, 4);
 }
 
 Test(import_arguments, variables_that_no_command_uses)
@@ -102,7 +105,8 @@ Test(import_arguments, variables_that_no_command_uses)
 					  "  --expert-model-parallel-size 8\n)\n"
 					  "OTHER=\"--global-batch-size 64 \\\n  --bf16\"\n");
 	check_sizes("tp ep global_batch", "tp=2 ep=8 global_batch=64");
-	cr_assert_eq(setting_find(&imported.config, "tensor_model_parallel_size")->value->loc.line, 1);
+	cr_assert_eq(
+	    setting_find(&imported.config, "tensor_model_parallel_size")->value->loc.line, 1);
 }
 
 Test(import_arguments, the_last_of_a_command_counts)
@@ -110,14 +114,15 @@ Test(import_arguments, the_last_of_a_command_counts)
 	imported = import_good("run.sh", "python t.py --micro-batch-size 1 --global-batch-size 8 "
 					 "--micro-batch-size 2\n");
 	check_sizes("micro_batch", "micro_batch=2");
-	cr_assert(import_has_message(&imported, SEVERITY_NOTE, "'micro_batch_size' is given twice"));
+	cr_assert(
+	    import_has_message(&imported, SEVERITY_NOTE, "'micro_batch_size' is given twice"));
 }
 
 Test(import_arguments, values_that_are_not_known)
 {
-	imported = import_good("run.sh",
-	    "python t.py --tensor-model-parallel-size $TP --expert-model-parallel-size $(nproc) \\\n"
-	    "  --num-layers ${LAYERS:-32} $EXTRA \"$@\"\n");
+	imported = import_good("run.sh", "python t.py --tensor-model-parallel-size $TP "
+					 "--expert-model-parallel-size $(nproc) \\\n"
+					 "  --num-layers ${LAYERS:-32} $EXTRA \"$@\"\n");
 	cr_assert_str_eq(import_unknown_of(&imported, "tensor_model_parallel_size"), "$TP");
 	cr_assert_str_eq(import_unknown_of(&imported, "expert_model_parallel_size"), "$(nproc)");
 	check_value("num_layers", "32");
@@ -140,7 +145,8 @@ Test(import_arguments, the_command_with_most_options)
 	imported = import_good("run.sh",
 	    "python tools/convert.py --tensor-model-parallel-size 8\n"
 	    "torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 "
-	    "--expert-model-parallel-size 4 --num-experts 8\necho --tensor-model-parallel-size 4\n");
+	    "--expert-model-parallel-size 4 --num-experts 8\necho --tensor-model-parallel-size "
+	    "4\n");
 	check_sizes("tp ep world_size", "tp=2 ep=4 world_size=8");
 	cr_assert(import_has_message(&imported, SEVERITY_NOTE, "1 more commands with options"));
 }
@@ -151,21 +157,23 @@ Test(import_arguments, a_line_that_is_not_continued)
 	    "torchrun --nproc-per-node 8 t.py --tensor-model-parallel-size 2 \\\n"
 	    "  --num-experts 8\n  --expert-model-parallel-size 4\n");
 	check_sizes("tp ep", "tp=2 ep=0");
-	cr_assert(import_has_message(
-	    &imported, SEVERITY_WARNING, "'--expert-model-parallel-size' begins a command of its own"));
+	cr_assert(import_has_message(&imported, SEVERITY_WARNING,
+	    "'--expert-model-parallel-size' begins a command of its own"));
 }
 
 Test(import_arguments, sourced_files_are_named)
 {
-	imported = import_good("run.sh", "source env.sh\npython t.py --tensor-model-parallel-size 2\n");
+	imported =
+	    import_good("run.sh", "source env.sh\npython t.py --tensor-model-parallel-size 2\n");
 	cr_assert(import_has_unresolved(&imported, "source env.sh"));
 }
 
 Test(import_arguments, bad_sizes_are_told_with_their_own_name)
 {
 	imported = imported_new();
-	import_add(&imported, "run.sh", "python t.py --num-layers 2 \\\n"
-					"  --tensor-model-parallel-size 0 --micro-batch-size two\n");
+	import_add(&imported, "run.sh",
+	    "python t.py --num-layers 2 \\\n"
+	    "  --tensor-model-parallel-size 0 --micro-batch-size two\n");
 	cr_assert_eq(imported.result, -1);
 	cr_assert_eq(imported.diags->errors, 2);
 	cr_assert_eq(imported.diags->first->loc.line, 2);
@@ -176,12 +184,15 @@ Test(import_arguments, bad_sizes_are_told_with_their_own_name)
 Test(import_arguments, bridge_overrides)
 {
 	imported = import_good("run.sh",
-	    "torchrun --nproc-per-node 8 run_recipe.py --recipe x model.tensor_model_parallel_size=2 \\\n"
+	    "torchrun --nproc-per-node 8 run_recipe.py --recipe x "
+	    "model.tensor_model_parallel_size=2 \\\n"
 	    "  ++model.virtual_pipeline_model_parallel_size=4 train.global_batch_size=64 \\\n"
 	    "  model.sequence_parallel=True model.recompute_granularity=selective \\\n"
-	    "  model.recompute_modules=[moe_act,layernorm] mixed_precision=bf16_with_mxfp8_mixed -ep 8\n");
+	    "  model.recompute_modules=[moe_act,layernorm] mixed_precision=bf16_with_mxfp8_mixed "
+	    "-ep 8\n");
 	cr_assert_eq(imported.config.form, CONFIG_BRIDGE);
-	check_sizes("tp vpp ep global_batch world_size", "tp=2 vpp=4 ep=8 global_batch=64 world_size=8");
+	check_sizes(
+	    "tp vpp ep global_batch world_size", "tp=2 vpp=4 ep=8 global_batch=64 world_size=8");
 	check_value("sequence_parallel", "true");
 	check_value("recompute_modules", "[moe_act layernorm]");
 	cr_assert_eq(imported.config.strategy.precision, PRECISION_MXFP8);
@@ -190,7 +201,8 @@ Test(import_arguments, bridge_overrides)
 Test(import_arguments, bridge_overrides_one_a_line)
 {
 	imported = import_good("overrides.txt",
-	    "model.tensor_model_parallel_size=2\nmodel.recompute_modules=[\"layernorm\", \"moe_act\"]\n"
+	    "model.tensor_model_parallel_size=2\nmodel.recompute_modules=[\"layernorm\", "
+	    "\"moe_act\"]\n"
 	    "model.pipeline_model_parallel_layout=\"Et*4|t*4L\"\ndataset.seq_length=4096\n");
 	cr_assert_eq(imported.config.form, CONFIG_BRIDGE);
 	check_value("recompute_modules", "[layernorm moe_act]");
@@ -211,7 +223,8 @@ Test(import_arguments, megatron_deepspeed)
 	cr_assert_eq(imported.result, 0);
 	cr_assert_eq(imported.config.form, CONFIG_DEEPSPEED);
 	check_sizes("tp ep micro_batch world_size", "tp=2 ep=8 micro_batch=4 world_size=16");
-	import_add(&imported, "ds.json", "{\"train_batch_size\": 512, \"fp16\": {\"enabled\": true}}");
+	import_add(
+	    &imported, "ds.json", "{\"train_batch_size\": 512, \"fp16\": {\"enabled\": true}}");
 	cr_assert_eq(imported.result, -1);
 	cr_assert(import_has_message(&imported, SEVERITY_ERROR,
 	    "'train_batch_size' is 512 here, but 'global_batch_size' is 256 in run.sh:3"));
@@ -222,7 +235,8 @@ Test(import_arguments, megatron_deepspeed)
 Test(import_arguments, two_scripts_that_agree)
 {
 	imported = imported_new();
-	import_add(&imported, "a.sh", "python t.py --tensor-model-parallel-size 2 --num-experts 8\n");
+	import_add(
+	    &imported, "a.sh", "python t.py --tensor-model-parallel-size 2 --num-experts 8\n");
 	import_add(&imported, "b.sh", "python t.py --tensor-model-parallel-size 2 --bf16\n");
 	cr_assert_eq(imported.result, 0);
 	check_value("num_experts", "8");
@@ -235,8 +249,9 @@ Test(import_arguments, two_scripts_that_do_not)
 	import_add(&imported, "a.sh", "\npython t.py --tensor-model-parallel-size 2\n");
 	import_add(&imported, "b.sh", "python t.py --tensor-model-parallel-size 4\n");
 	cr_assert_eq(imported.result, -1);
-	cr_assert_str_eq(imported.diags->last->message,
-	    "'tensor_model_parallel_size' is 4 here, but 'tensor_model_parallel_size' is 2 in a.sh:2");
+	cr_assert_str_eq(
+	    imported.diags->last->message, "'tensor_model_parallel_size' is 4 here, but "
+					   "'tensor_model_parallel_size' is 2 in a.sh:2");
 	cr_assert_str_eq(imported.diags->last->loc.file, "b.sh");
 }
 
@@ -246,8 +261,8 @@ Test(import_arguments, another_framework)
 	import_add(&imported, "a.sh", "python t.py --tensor-model-parallel-size 2\n");
 	import_add(&imported, "b.toml", "[parallelism]\ntensor_parallel_degree = 2\n");
 	cr_assert_eq(imported.result, -1);
-	cr_assert(import_has_message(
-	    &imported, SEVERITY_ERROR, "this is a torchtitan configuration, a.sh:1 is a Megatron-LM one"));
+	cr_assert(import_has_message(&imported, SEVERITY_ERROR,
+	    "this is a torchtitan configuration, a.sh:1 is a Megatron-LM one"));
 }
 
 Test(import_arguments, a_script_that_is_not_the_plan)
@@ -307,19 +322,22 @@ Test(import_arguments, uneven_stages_are_a_layout)
 	static const struct {
 		const char *arguments, *layout;
 	} rows[] = {
-	    {"--num-layers 61 --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 15 "
+	    {"--num-layers 61 --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers "
+	     "15 "
 	     "--decoder-last-pipeline-num-layers 14",
-	        "Et*15|t*16|t*16|t*14L"},
+		"Et*15|t*16|t*16|t*14L"},
 	    {"--num-layers 6 --pipeline-model-parallel-size 4 "
 	     "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
-	        "Et|t*2|t*2|tL"},
-	    {"--num-layers 10 --pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 2 "
+		"Et|t*2|t*2|tL"},
+	    {"--num-layers 10 --pipeline-model-parallel-size 2 "
+	     "--num-virtual-stages-per-pipeline-rank 2 "
 	     "--decoder-first-pipeline-num-layers 4",
-	        "Et*2|t*3|t*2|t*3L"},
+		"Et*2|t*3|t*2|t*3L"},
 	    {"--num-layers 8 --pipeline-model-parallel-size 4", NULL},
-	    {"--num-layers 9 --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 1 "
+	    {"--num-layers 9 --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers "
+	     "1 "
 	     "--decoder-last-pipeline-num-layers 1",
-	        NULL},
+		NULL},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
@@ -374,8 +392,8 @@ Test(import_arguments, layers_with_experts)
 	static const struct {
 		const char *frequency;
 		int64_t moe;
-	} rows[] = {{"'([0]*1+[1]*7)'", 7}, {"2", 4}, {"1", 8}, {"'[1,0]*4'", 4},
-	    {"'([1]+[0]*3)*2'", 2}};
+	} rows[] = {
+	    {"'([0]*1+[1]*7)'", 7}, {"2", 4}, {"1", 8}, {"'[1,0]*4'", 4}, {"'([1]+[0]*3)*2'", 2}};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		int64_t moe = 0;
@@ -398,6 +416,7 @@ Test(import_arguments, layers_with_experts)
 
 Test(import_arguments, too_little_for_a_model)
 {
-	imported = import_good("a", "python t.py --num-layers 8 --hidden-size 64 --num-experts 4\n");
+	imported =
+	    import_good("a", "python t.py --num-layers 8 --hidden-size 64 --num-experts 4\n");
 	cr_assert_null(imported.config.model);
 }

@@ -103,14 +103,15 @@ Test(import_forms, deepspeed_values_left_to_another_program)
 	    "--gradient_accumulation_steps 2\n");
 	cr_assert_eq(imported.result, 0);
 	check_value("gradient_accumulation_steps", "2");
-	check_sizes("micro_batch global_batch world_size", "micro_batch=4 global_batch=64 world_size=8");
+	check_sizes(
+	    "micro_batch global_batch world_size", "micro_batch=4 global_batch=64 world_size=8");
 }
 
 Test(import_forms, deepspeed_native_layers_in_python)
 {
 	imported = imported_new();
-	import_add(&imported, "ds.json",
-	    "{\"train_batch_size\": 64, \"bf16\": {\"enabled\": true}}");
+	import_add(
+	    &imported, "ds.json", "{\"train_batch_size\": 64, \"bf16\": {\"enabled\": true}}");
 	import_add(&imported, "model.py",
 	    "import deepspeed\nEXPERTS = 64\nclass Layer:\n"
 	    "    # MoE(ep_size=1) in a comment\n"
@@ -157,7 +158,8 @@ Test(import_forms, two_files_of_the_guides)
 	cr_assert_eq(imported.result, 0);
 	cr_assert_eq(imported.config.form, CONFIG_TUTORIAL);
 	cr_assert_eq(imported.config.strategy.framework, FRAMEWORK_DEEPSPEED);
-	check_sizes("world_size ep tp pp global_batch", "world_size=16 ep=8 tp=1 pp=1 global_batch=2048");
+	check_sizes(
+	    "world_size ep tp pp global_batch", "world_size=16 ep=8 tp=1 pp=1 global_batch=2048");
 	cr_assert_eq(imported.config.product_dp, 2);
 	check_value("moe_layer_config.moe_every_k_layers", "2");
 	check_value("comm_optimization.all_to_all_overlap", "true");
@@ -169,7 +171,8 @@ Test(import_forms, files_of_the_guides_that_disagree)
 	imported = imported_new();
 	import_add(&imported, "ds_config.json", guide_config);
 	import_add(&imported, "model_config.json",
-	    "{\"model_type\": \"gpt\", \"num_layers\": 32, \"moe_layer_config\": {\"num_experts\": 32}}");
+	    "{\"model_type\": \"gpt\", \"num_layers\": 32, \"moe_layer_config\": {\"num_experts\": "
+	    "32}}");
 	cr_assert_eq(imported.result, -1);
 	cr_assert(import_has_message(&imported, SEVERITY_ERROR,
 	    "'moe_layer_config.num_experts' is 32 here, but 'moe.num_experts' is 64 in "
@@ -266,7 +269,8 @@ Test(import_forms, torchtitan_toml)
 	    "tp=2 ep=8 etp=1 dp_shard=-1 micro_batch=4 seq_len=4096");
 	cr_assert_eq(imported.config.strategy.recompute.kind, RECOMPUTE_FULL);
 	cr_assert_not(imported.config.strategy.cuda_graphs);
-	cr_assert_eq(setting_find(&imported.config, "parallelism.expert_parallel_degree")->value->loc.line,
+	cr_assert_eq(
+	    setting_find(&imported.config, "parallelism.expert_parallel_degree")->value->loc.line,
 	    11);
 	cr_assert_not_null(imported.config.model);
 	cr_assert_eq(imported.config.model->layers, 27);
@@ -278,8 +282,9 @@ Test(import_forms, torchtitan_overrides_replace_the_file)
 	import_add(&imported, "t.toml",
 	    "[training]\nseq_len = 4096\nenable_cpu_offload = true\n[parallelism]\n"
 	    "tensor_parallel_degree = 2\n");
-	import_add_arguments(&imported, "--training.seq_len 8192 --parallelism.tensor-parallel-degree=4 "
-					"--training.no-enable-cpu-offload");
+	import_add_arguments(&imported,
+	    "--training.seq_len 8192 --parallelism.tensor-parallel-degree=4 "
+	    "--training.no-enable-cpu-offload");
 	cr_assert_eq(imported.result, 0);
 	check_sizes("seq_len tp", "seq_len=8192 tp=4");
 	check_value("training.enable_cpu_offload", "false");
@@ -332,8 +337,10 @@ Test(import_forms, estimate_of_ours)
 {
 	imported = import_good("e.json",
 	    "{\"schema\": \"moeplan/estimate/v1\", \"strategy\": {\"framework\": \"megatron\", "
-	    "\"world_size\": 16, \"tp\": 2, \"cp\": 1, \"pp\": 2, \"vpp\": 1, \"ep\": 4, \"etp\": 1, "
-	    "\"dp\": 4, \"edp\": 2, \"micro_batch\": 1, \"global_batch\": 64, \"micro_batches\": 16, "
+	    "\"world_size\": 16, \"tp\": 2, \"cp\": 1, \"pp\": 2, \"vpp\": 1, \"ep\": 4, \"etp\": "
+	    "1, "
+	    "\"dp\": 4, \"edp\": 2, \"micro_batch\": 1, \"global_batch\": 64, \"micro_batches\": "
+	    "16, "
 	    "\"zero\": 1, \"dispatcher\": \"alltoall\", \"capacity\": \"dropless\", "
 	    "\"recompute\": \"selective:moe_act\", \"cuda_graphs\": \"off\"}, \"layout\": "
 	    "\"Et*4|t*4L\"}");
@@ -376,7 +383,8 @@ Test(import_forms, model_of_hugging_face)
 	    "{\"architectures\": [\"MixtralForCausalLM\"], \"model_type\": \"mixtral\", "
 	    "\"hidden_size\": 4096, \"num_hidden_layers\": 32, \"num_attention_heads\": 32, "
 	    "\"num_key_value_heads\": 8, \"intermediate_size\": 14336, \"vocab_size\": 32000, "
-	    "\"num_local_experts\": 8, \"num_experts_per_tok\": 2, \"tie_word_embeddings\": false}");
+	    "\"num_local_experts\": 8, \"num_experts_per_tok\": 2, \"tie_word_embeddings\": "
+	    "false}");
 	cr_assert_eq(imported.config.form, CONFIG_NUMBERS);
 	cr_assert_eq(imported.config.model->layers, 32);
 }
@@ -385,8 +393,9 @@ Test(import_forms, model_of_hugging_face)
 
 Test(import_forms, nothing_that_is_known)
 {
-	static const char *const texts[] = {"{\"name\": \"x\"}", "a: 1\nb: 2\n", "[project]\nname = \"x\"\n",
-	    "echo hello\n", "just some words\n", "[1, 2]", "- a\n- b\n"};
+	static const char *const texts[] = {"{\"name\": \"x\"}", "a: 1\nb: 2\n",
+	    "[project]\nname = \"x\"\n", "echo hello\n", "just some words\n", "[1, 2]",
+	    "- a\n- b\n"};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		imported = imported_new();

@@ -63,9 +63,15 @@ Test(import_hostile, binary)
 {
 	import_add_bytes(&imported, "x", "a\0b", 3);
 	check_refused("holds a NUL byte");
-	import_add_bytes(&imported, "y", "\xff\xfe" "a", 3);
+	import_add_bytes(&imported, "y",
+	    "\xff\xfe"
+	    "a",
+	    3);
 	check_refused("is not UTF-8 text");
-	import_add_bytes(&imported, "z", "\x7f" "ELF\x02\x01\x01\x00\x00", 9);
+	import_add_bytes(&imported, "z",
+	    "\x7f"
+	    "ELF\x02\x01\x01\x00\x00",
+	    9);
 	check_refused("'z' holds a NUL byte");
 }
 
@@ -133,8 +139,8 @@ Test(import_hostile, aliases_that_multiply)
 
 	str_add(&text, "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
 	for (int i = 1; i < 12; i++)
-		str_addf(&text, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i, i,
-		    i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+		str_addf(&text, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i,
+		    i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
 	import_add(&imported, "x", text.text);
 	check_refused("values, the limit");
 }
@@ -188,7 +194,8 @@ Test(import_hostile, variables_that_grow)
 	check_refused("expands to more than anybody would run");
 	import_add(&imported, "b", repeated("A=(x)\n", "A+=(\"${A[@]}\")\n", 100, ""));
 	check_refused("expands to more than anybody would run");
-	import_add(&imported, "c", "A='$A $A'; eval eval eval eval $A\npython t.py --num-layers 2\n");
+	import_add(
+	    &imported, "c", "A='$A $A'; eval eval eval eval $A\npython t.py --num-layers 2\n");
 	cr_assert(import_has_unresolved(&imported, "$A") || imported.diags->errors > 0);
 }
 

@@ -49,20 +49,24 @@ check_rows(const struct launched *rows, size_t count)
 Test(import_launch, torchrun)
 {
 	static const struct launched rows[] = {
-	    {"torchrun --nproc_per_node=8 --nnodes=2 --node_rank=0 --master_addr=a --master_port=1 t.py",
-	        "torchrun", 2, 8, 16},
+	    {"torchrun --nproc_per_node=8 --nnodes=2 --node_rank=0 --master_addr=a --master_port=1 "
+	     "t.py",
+		"torchrun", 2, 8, 16},
 	    {"torchrun --nproc-per-node 8 --nnodes 2 t.py --x 1", "torchrun", 2, 8, 16},
 	    {"torchrun --nproc-per-node 4 t.py", "torchrun", 1, 4, 4},
-	    {"python -m torch.distributed.run --nproc_per_node 8 --nnodes 4 t.py", "torchrun", 4, 8, 32},
+	    {"python -m torch.distributed.run --nproc_per_node 8 --nnodes 4 t.py", "torchrun", 4, 8,
+		32},
 	    {"python3 -u -m torch.distributed.launch --nproc_per_node 2 t.py", "torchrun", 1, 2, 2},
 	    {"torchrun --nnodes 2:2 --nproc-per-node 8 t.py", "torchrun", 2, 8, 16},
 	    {"torchrun --nnodes 1:4 --nproc-per-node 8 t.py", "torchrun", 0, 8, 0},
 	    {"torchrun --nnodes 2 --nproc-per-node gpu t.py", "torchrun", 2, 0, 0},
-	    {"torchrun --nnodes 2 --nproc-per-node $(nvidia-smi -L | wc -l) t.py", "torchrun", 2, 0, 0},
+	    {"torchrun --nnodes 2 --nproc-per-node $(nvidia-smi -L | wc -l) t.py", "torchrun", 2, 0,
+		0},
 	    {"G=8; N=${N:-4}; torchrun --nnodes $N --nproc-per-node $G t.py", "torchrun", 4, 8, 32},
-	    {"nohup numactl --cpunodebind 0 torchrun --standalone --nproc-per-node 8 t.py &", "torchrun",
-	        1, 8, 8},
-	    {"/opt/bin/torchrun --nproc-per-node=8 -m torchtitan.train --module x", "torchrun", 1, 8, 8},
+	    {"nohup numactl --cpunodebind 0 torchrun --standalone --nproc-per-node 8 t.py &",
+		"torchrun", 1, 8, 8},
+	    {"/opt/bin/torchrun --nproc-per-node=8 -m torchtitan.train --module x", "torchrun", 1,
+		8, 8},
 	};
 
 	check_rows(rows, ROWS(rows));
@@ -73,7 +77,7 @@ Test(import_launch, deepspeed)
 	static const struct launched rows[] = {
 	    {"deepspeed --num_gpus=8 --num_nodes=2 --master_addr a --master_port 1 t.py "
 	     "--deepspeed_config ds.json",
-	        "deepspeed", 2, 8, 16},
+		"deepspeed", 2, 8, 16},
 	    {"deepspeed --num_gpus 8 t.py", "deepspeed", 1, 8, 8},
 	    {"deepspeed t.py --deepspeed", "deepspeed", 1, 0, 0},
 	    {"deepspeed --hostfile h t.py", "deepspeed", 0, 0, 0},
@@ -87,19 +91,20 @@ Test(import_launch, slurm)
 	static const struct launched rows[] = {
 	    {"srun --nodes 2 --ntasks-per-node 8 python t.py", "srun", 2, 8, 16},
 	    {"srun -N2 -n 16 python t.py", "srun", 2, 8, 16},
-	    {"#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8 # all\nsrun python t.py\n",
-	        "srun", 4, 8, 32},
+	    {"#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8 # all\nsrun python "
+	     "t.py\n",
+		"srun", 4, 8, 32},
 	    {"#!/bin/bash\n#SBATCH -N 4\n#SBATCH --ntasks-per-node=1\n#SBATCH --gres=gpu:h100:8\n"
 	     "srun torchrun --nnodes $SLURM_NNODES --nproc-per-node $SLURM_GPUS_ON_NODE t.py\n",
-	        "torchrun", 4, 8, 32},
-	    {"#!/bin/bash\n#SBATCH --nodes=2\nx=1\n#SBATCH --nodes=9\nsrun -n 4 python t.py\n", "srun", 2,
-	        2, 4},
+		"torchrun", 4, 8, 32},
+	    {"#!/bin/bash\n#SBATCH --nodes=2\nx=1\n#SBATCH --nodes=9\nsrun -n 4 python t.py\n",
+		"srun", 2, 2, 4},
 	    {"srun -N 2 --container-image img bash -c \"cd x && torchrun --nnodes 2 "
 	     "--nproc-per-node 8 t.py\"",
-	        "torchrun", 2, 8, 16},
+		"torchrun", 2, 8, 16},
 	    {"#SBATCH --nodes=2\nN=$(scontrol show hostnames | wc -l)\n"
 	     "srun torchrun --nnodes $N --nproc-per-node 8 t.py\n",
-	        "torchrun", 2, 8, 16},
+		"torchrun", 2, 8, 16},
 	};
 
 	check_rows(rows, ROWS(rows));
@@ -123,7 +128,8 @@ Test(import_launch, others)
 Test(import_launch, environment)
 {
 	imported = import_good("run.sh",
-	    "export MASTER_ADDR=10.0.0.1\nexport MASTER_PORT=29500\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+	    "export MASTER_ADDR=10.0.0.1\nexport MASTER_PORT=29500\nexport "
+	    "CUDA_DEVICE_MAX_CONNECTIONS=1\n"
 	    "export WANDB_NAME=x\nRANK=3 LOCAL_RANK=3 WORLD_SIZE=16 python t.py "
 	    "--tensor-model-parallel-size 2\n");
 	cr_assert_str_eq(imported.config.launch.master_addr, "10.0.0.1");
@@ -133,7 +139,8 @@ Test(import_launch, environment)
 	cr_assert_eq(imported.config.launch.world_size, 16);
 	cr_assert_str_eq(import_value_of(&imported, "CUDA_DEVICE_MAX_CONNECTIONS"), "1");
 	cr_assert_null(setting_find(&imported.config, "WANDB_NAME"));
-	cr_assert_eq(setting_find(&imported.config, "CUDA_DEVICE_MAX_CONNECTIONS")->form, CONFIG_NUMBERS);
+	cr_assert_eq(
+	    setting_find(&imported.config, "CUDA_DEVICE_MAX_CONNECTIONS")->form, CONFIG_NUMBERS);
 }
 
 /* What a command finds when it starts, not what the script does later or in another shell. */
@@ -193,11 +200,12 @@ Test(import_launch, hostfile_and_filters)
 		imported = imported_new();
 		import_add(&imported, "hosts", "work1 slots=8\nwork2 slots=8\n");
 		import_add(&imported, "run.sh",
-		    arena_printf(imported.arena, "deepspeed --hostfile hosts %s t.py\n", rows[i].options));
+		    arena_printf(
+			imported.arena, "deepspeed --hostfile hosts %s t.py\n", rows[i].options));
 		cr_assert_eq(imported.result, 0);
 		cr_assert_eq(imported.config.launch.nodes, rows[i].nodes, "%s", rows[i].options);
-		cr_assert_eq(imported.config.strategy.world, rows[i].world, "%s: %lld", rows[i].options,
-		    (long long)imported.config.strategy.world);
+		cr_assert_eq(imported.config.strategy.world, rows[i].world, "%s: %lld",
+		    rows[i].options, (long long)imported.config.strategy.world);
 		imported_free(&imported);
 	}
 	imported.arena = NULL;
@@ -241,7 +249,8 @@ Test(import_launch, two_hostfiles)
 	cr_assert_eq(imported.result, 0);
 	import_add(&imported, "two", "a slots=4\n");
 	cr_assert_eq(imported.result, -1);
-	cr_assert(import_has_message(&imported, SEVERITY_ERROR, "names other hosts or slots than one"));
+	cr_assert(
+	    import_has_message(&imported, SEVERITY_ERROR, "names other hosts or slots than one"));
 }
 
 Test(import_launch, fewer_ranks_than_planned)

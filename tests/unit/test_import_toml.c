@@ -103,8 +103,9 @@ Test(import_toml, numbers)
 
 Test(import_toml, booleans_and_dates)
 {
-	const struct doc *doc = parse_good("a = true\nb = false\nc = 1979-05-27T07:32:00Z\n"
-					   "d = 1979-05-27 07:32:00.5\ne = 07:32:00\nf = 1979-05-27");
+	const struct doc *doc =
+	    parse_good("a = true\nb = false\nc = 1979-05-27T07:32:00Z\n"
+		       "d = 1979-05-27 07:32:00.5\ne = 07:32:00\nf = 1979-05-27");
 
 	cr_assert_eq(at(doc, "a")->kind, DOC_BOOL);
 	cr_assert(at(doc, "a")->boolean);
@@ -117,8 +118,9 @@ Test(import_toml, booleans_and_dates)
 
 Test(import_toml, tables)
 {
-	const struct doc *doc = parse_good("x = 1\n[a]\ny = 2\n[a.b]\nz = 3\n[c.d]\nw = 4\n[c]\nv = 5\n"
-					   "['q k'.\"r\"]\nu = 6");
+	const struct doc *doc =
+	    parse_good("x = 1\n[a]\ny = 2\n[a.b]\nz = 3\n[c.d]\nw = 4\n[c]\nv = 5\n"
+		       "['q k'.\"r\"]\nu = 6");
 
 	cr_assert_eq(at(doc, "x")->integer, 1);
 	cr_assert_eq(at(doc, "a.y")->integer, 2);
@@ -130,7 +132,8 @@ Test(import_toml, tables)
 
 Test(import_toml, dotted_keys)
 {
-	const struct doc *doc = parse_good("a.b.c = 1\na . b . d = 2\n[t]\nx.y = 3\nx.z = 4\n3.14 = 5");
+	const struct doc *doc =
+	    parse_good("a.b.c = 1\na . b . d = 2\n[t]\nx.y = 3\nx.z = 4\n3.14 = 5");
 
 	cr_assert_eq(at(doc, "a.b.c")->integer, 1);
 	cr_assert_eq(at(doc, "a.b.d")->integer, 2);
@@ -230,8 +233,7 @@ Test(import_toml, refused)
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		cr_assert_null(parse(rows[i].text), "read: %s", rows[i].text);
 		cr_assert_not_null(strstr(diags->last->message, rows[i].message),
-		    "%s: '%s' is not in '%s'", rows[i].text, rows[i].message,
-		    diags->last->message);
+		    "%s: '%s' is not in '%s'", rows[i].text, rows[i].message, diags->last->message);
 		cr_assert_eq(diags->last->loc.line, rows[i].line, "%s: line %d", rows[i].text,
 		    diags->last->loc.line);
 	}
