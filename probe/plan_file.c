@@ -244,6 +244,46 @@ check_layers(const struct model *model, struct diags *diags)
 	}
 }
 
+static void
+note(struct diags *diags, const char *what, const char *as)
+{
+	struct loc nowhere = {NULL, 0, 0};
+
+	diag_add(diags, nowhere, NULL, SEVERITY_NOTE, "%s is run as %s", what, as);
+}
+
+void
+plan_notes(const struct probe_plan *plan, struct diags *diags)
+{
+	const struct strategy *s = &plan->strategy;
+
+	if (s->dispatcher != DISPATCH_ALLTOALL)
+		note(diags, dispatcher_names[s->dispatcher], "an all-to-all");
+	if (s->recompute.kind == RECOMPUTE_SELECTIVE)
+		note(diags, "selective recomputation", "none");
+	if (s->recompute.kind == RECOMPUTE_FULL && s->recompute.layers > 0)
+		note(diags, "full recomputation of some layers", "that of all");
+	if (s->precision != PRECISION_BF16)
+		note(diags, precision_names[s->precision], "the backend's own type");
+	if (s->offload != OFFLOAD_NONE)
+		note(diags, "offloading", "none");
+	if (s->cuda_graphs)
+		note(diags, "CUDA graphs", "single launches");
+}
+
+int
+plan_timed(const struct probe_plan *plan, struct diags *diags)
+{
+	enum precision precision = plan->strategy.precision;
+
+	if (precision == PRECISION_BF16 || precision == PRECISION_FP16)
+		return 0;
+	cannot(diags, precision_names[precision],
+	    "its products are bf16, and their times would be judged as the plan's; plan with "
+	    "--precision bf16, or rehearse it with --backend cpu");
+	return -1;
+}
+
 int
 plan_runnable(const struct probe_plan *plan, struct diags *diags)
 {

@@ -58,5 +58,9 @@ struct probe_plan *plan_read(struct arena *arena, struct diags *diags, const cha
  * has a stand-in. -1 after errors that name what it cannot.
  */
 int plan_runnable(const struct probe_plan *plan, struct diags *diags);
+/* Notes of what is run as something simpler. */
+void plan_notes(const struct probe_plan *plan, struct diags *diags);
+/* Whether a backend whose times count can run its precision; -1 after an error. */
+int plan_timed(const struct probe_plan *plan, struct diags *diags);
 
 #endif

@@ -199,7 +199,11 @@ run_rank(void *context, const struct identity *identity, int listener)
 	    .identity = *identity,
 	    .listener = listener};
 	struct str out = str_new(p->arena);
-	enum probe_status status = probe_run(&job, &out);
+	enum probe_status status;
+
+	if (identity->rank == 0)
+		plan_notes(p->plan, p->diags);
+	status = probe_run(&job, &out);
 
 	if (out.length && write_result(p, &out) != 0)
 		status = PROBE_ENVIRONMENT;
@@ -310,6 +314,8 @@ run_program(struct program *p, const char *path)
 	status = choose_backend(p, &devices);
 	if (status != PROBE_YES)
 		return stop(p, status);
+	if (p->backend.ops->times_count && plan_timed(p->plan, p->diags) != 0)
+		return stop(p, PROBE_NO);
 	return identity.launcher ? run_launched(p, &identity) : run_alone(p, devices);
 }
 

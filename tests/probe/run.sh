@@ -125,6 +125,7 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout capacity $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew zipf=1.2" "--capacity 1.0"
 	layout one-expert $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew one"
 	layout mla deepseek-v2-lite 8 tp=2,pp=2,cp=1,ep=4,etp=1,vpp=1
+	layout fp8-rehearsed $tiny 2 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--precision fp8"
 	layout mla-q tests/probe/mla.yaml 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1
 else
 	echo "layouts are left out: there is no cpu backend or no mpirun"
