@@ -291,13 +291,11 @@ not_known(struct import *in, const struct doc *doc)
 }
 
 static bool
-is_ours(const struct doc *doc)
+has_our_schema(const struct doc *doc)
 {
 	const struct doc *schema = doc_get(doc, "schema");
 
-	if (schema && schema->text && strncmp(schema->text, "moeplan/", 8) == 0)
-		return true;
-	return doc_get(doc, "strategy") || doc_get(doc, "job");
+	return schema && schema->text && strncmp(schema->text, "moeplan/", 8) == 0;
 }
 
 static int
@@ -331,14 +329,16 @@ import_document(struct import *in, const struct doc *doc)
 	if (doc->kind != DOC_MAP)
 		return diag_error(in->diags, doc->loc, "'%s' holds %s, a configuration is a map",
 		    in->name, doc_kind_name(doc->kind));
-	if (is_ours(doc))
+	if (has_our_schema(doc))
+		return import_plan(in, doc);
+	if (is_titan(doc)) /* it has a section [job] as well */
+		return take_titan(in, doc);
+	if (doc_get(doc, "strategy") || doc_get(doc, "job"))
 		return import_plan(in, doc);
 	if (is_guide_model(doc))
 		return take_guide_model(in, doc);
 	if (doc_get(doc, "model_type") || doc_get(doc, "architectures"))
 		return take_model(in, doc);
-	if (is_titan(doc))
-		return take_titan(in, doc);
 	if (count_known(doc, FRAMEWORK_DEEPSPEED) > 0 &&
 	    count_known(doc, FRAMEWORK_DEEPSPEED) + count_listed(doc, guide_keys) >=
 		count_megatron(doc))

@@ -258,7 +258,8 @@ Test(import_forms, bridge_yaml)
 Test(import_forms, torchtitan_toml)
 {
 	imported = import_good("train.toml",
-	    "[model]\nname = \"deepseek_v3\"\nflavor = \"16B\"\n[training]\nlocal_batch_size = 4\n"
+	    "[job]\ndump_folder = \"./outputs\"\n[model]\nname = \"deepseek_v3\"\nflavor = "
+	    "\"16B\"\n[training]\nlocal_batch_size = 4\n"
 	    "seq_len = 4096\n[parallelism]\ndata_parallel_replicate_degree = 1\n"
 	    "data_parallel_shard_degree = -1\ntensor_parallel_degree = 2\n"
 	    "expert_parallel_degree = 8\nexpert_tensor_parallel_degree = 1\n"
@@ -271,7 +272,7 @@ Test(import_forms, torchtitan_toml)
 	cr_assert_not(imported.config.strategy.cuda_graphs);
 	cr_assert_eq(
 	    setting_find(&imported.config, "parallelism.expert_parallel_degree")->value->loc.line,
-	    11);
+	    13);
 	cr_assert_not_null(imported.config.model);
 	cr_assert_eq(imported.config.model->layers, 27);
 }
