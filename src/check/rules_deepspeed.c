@@ -72,8 +72,9 @@ const struct rule rules_deepspeed[] = {
 		.grid = "given(tensor_parallel.autotp_size, 1) <= 1 and "
 		    "given(sequence_parallel_size, 1) <= 1 and not "
 		    "said(gradient_accumulation_steps)",
-		.require = "not said(gradient_accumulation_steps) or global_batch == micro_batch * "
-		    "gradient_accumulation_steps * (" BATCH_WORLD ")",
+		.require = "not said(gradient_accumulation_steps) or "
+		    "(given(tensor_parallel.autotp_size, 1) > 1 and not set(train_batch_size)) or "
+		    "global_batch == micro_batch * gradient_accumulation_steps * (" BATCH_WORLD ")",
 		.message = "train_batch_size {global_batch} is not micro-batch {micro_batch} x "
 		    "accumulation {given(gradient_accumulation_steps, 1)} x {batch_world: "
 		    BATCH_WORLD "} ranks = {product: micro_batch * "

@@ -73,7 +73,7 @@ const struct rule rules_torchtitan[] = {
 		.source = DISPATCHER,
 	},
 	{
-		.id = "TT-009", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.id = "TT-009", .frameworks = ON_TORCHTITAN,
 		.severity = SEVERITY_ERROR,
 		.grid = "given(parallelism.enable_sequence_parallel, 1)",
 		.require = "given(parallelism.enable_sequence_parallel, 1) or cp == 1 or seq_len % "

@@ -7,9 +7,10 @@
  * runtime/config.py, runtime/zero/config.py, runtime/tensor_parallel/config.py,
  * module_inject/auto_ep_config.py, 0.16 to 0.19.
  *
- * Batch: DeepSpeed checks train_batch = micro x accumulation x ranks. With AutoTP and no
- * mpu its ranks are the whole world, TP included, while a step has micro x accumulation x
- * world / TP sequences: the total is then left out, since it would say what is not meant.
+ * Batch: DeepSpeed checks train_batch = micro x accumulation x ranks. Without an mpu its
+ * ranks are the whole world, TP included, while a step has micro x accumulation x
+ * world / TP sequences: with tensor parallelism of AutoTP or of the client the total is left
+ * out, since the file alone would say what is not meant.
  */
 #include <string.h>
 
@@ -50,7 +51,9 @@ deepspeed_has_autotp(const struct plan_view *plan)
 static const struct doc *
 train_batch(struct arena *arena, const struct plan_view *plan)
 {
-	return deepspeed_has_autotp(plan) ? NULL : doc_int(arena, plan->strategy.global_batch);
+	const struct strategy *s = &plan->strategy;
+
+	return s->tp > 1 && s->pp == 1 ? NULL : doc_int(arena, s->global_batch);
 }
 
 static const struct doc *

@@ -8,6 +8,7 @@ the same micro-batches and the same groups. Invalid: one or two settings of a va
 Where our rules still accept, it is emitted anew and must be accepted; where they do not, the same
 change is made in the emitted files by hand, and the framework must refuse. Differences are printed,
 those of rules that are stricter for a reason that is known (LATER) apart.
+`moeplan check` is then given the files of both kinds and must say what our rules say.
 Closing line: "N passed, N failed".
 """
 import collections
@@ -15,6 +16,7 @@ import json
 import os
 import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -299,6 +301,31 @@ def judge(target, version, cases):
     return verdicts
 
 
+# --- what `moeplan check` says of the same files ---------------------------------------------------
+
+
+def check_files(target, case):
+    """Exit status of `moeplan check` on the native files of a case and a line that starts its ranks."""
+    world, node = case["world"], min(8, case["world"])
+    with tempfile.TemporaryDirectory() as folder:
+        files = dict(case["files"])
+        start = f"torchrun --nnodes {world // node} --nproc-per-node {node}"
+        if target == "megatron":
+            files = {"pretrain.sh": f"{start} pretrain_gpt.py {shlex.join(case['arguments'])}\n"}
+            if case["connections"]:
+                files["pretrain.sh"] = f"export CUDA_DEVICE_MAX_CONNECTIONS={case['connections']}\n" + files["pretrain.sh"]
+        else:
+            files["start.sh"] = f"{start} train.py\n"
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+        result = run("check", *(os.path.join(folder, name) for name in files), "--format", "json")
+    if result.returncode not in (0, 1):
+        return None, result.stdout[-400:]
+    errors = [d for d in json.loads(result.stdout)["diagnostics"] if d["severity"] == "error"]
+    return bool(errors), ", ".join(f"{d['rule']}: {d['message'][:90]}" for d in errors[:3])
+
+
 # --- the two proofs -------------------------------------------------------------------------------
 
 
@@ -383,6 +410,20 @@ def report_invalid(target, version, cases, verdicts):
     return agreed + later, len(differences)
 
 
+def report_check(target, version, valid, changed):
+    """`moeplan check` reads the same files: it must find mistakes in those that our rules call wrong, and in no other."""
+    differences = []
+    for case, rules in [(c, []) for c, _ in valid] + [(c, c["rules"]) for c in changed]:
+        says, why = check_files(target, case)
+        if says is None or says != bool(rules):
+            differences.append((case, rules, why))
+    total = len(valid) + len(changed)
+    print(f"{target} {version}: moeplan check agrees on {total - len(differences)} of {total} configurations")
+    for case, rules, why in differences[:10]:
+        print(f"    CHECK DIFFERS {case['what']}\n        rules: {', '.join(rules) or 'none'}; check: {why[:300] or 'ok'}")
+    return total - len(differences), len(differences)
+
+
 def main():
     target, wanted = sys.argv[1], int(sys.argv[2])
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
@@ -392,8 +433,9 @@ def main():
     good, bad = report_valid(target, version, valid, refused, judge(target, version, [c for c, _ in valid]))
     changed = draw_invalid(rng, target, version, valid, wanted)
     agreed, differ = report_invalid(target, version, changed, judge(target, version, changed))
-    print(f"{good + agreed} passed, {bad + differ} failed")
-    return bad + differ > 0
+    same, other = report_check(target, version, valid, changed)
+    print(f"{good + agreed + same} passed, {bad + differ + other} failed")
+    return bad + differ + other > 0
 
 
 sys.exit(main())
