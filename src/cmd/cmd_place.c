@@ -36,7 +36,7 @@ static const struct field place_fields[] = {
 	    .help = "what moving one expert must gain, in fullest GPU over mean (0)"},
 	{.name = "load_skew", .arg = "SPEC", .kind = FIELD_TEXT, .offset = MEMBER(load_skew),
 	    .option_only = true,
-	    .help = "loads to make up in place of LOADS: cv=0.4,experts=64,layers=27,nodes=4 …; "
+	    .help = "loads to make up in place of LOADS: cv=0.4,experts=64,layers=27,nodes=4 ...; "
 		    "also lognormal=, zipf=, power=, affinity=, snapshots=, drift=, tokens="},
 	{.name = "groups", .arg = "N", .kind = FIELD_INT, .offset = MEMBER(groups), .min = 1,
 	    .max = 4096, .option_only = true,

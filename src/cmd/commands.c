@@ -87,7 +87,8 @@ static void
 estimate_sets(struct request *request, struct field_set sets[MAX_SETS])
 {
 	fill_sets(request, sets,
-	    (struct field_set){"Strategy", strategy_fields, &request->job.base}, no_set);
+	    (struct field_set){"Strategy", strategy_fields, &request->job.base},
+	    (struct field_set){"Load", job_skew_fields, &request->job});
 }
 
 static void

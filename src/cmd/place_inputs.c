@@ -32,6 +32,18 @@ take_loads(struct request *request)
 	return *request->arguments.positional++;
 }
 
+/* Before anything is read: a mistake in the option is told as that. */
+static int
+check_spec(struct request *request)
+{
+	struct loc option = {"--load-skew", 0, 0};
+	struct loads_spec spec;
+
+	loads_spec_init(&spec);
+	return loads_spec_parse(
+	    request->arena, request->diags, option, request->place.load_skew, &spec);
+}
+
 static const struct loads *
 make_up_loads(struct request *request)
 {
@@ -88,10 +100,12 @@ read_loads(struct request *request, struct place_facts *facts)
 	if (!path && !request->place.load_skew) {
 		diag_error(request->diags, nowhere, "no loads are given");
 		diag_last_hint(request->diags,
-		    "LOADS is a file of counts (layer,e0,e1,…), JSON, a log of routes or of "
+		    "LOADS is a file of counts (layer,e0,e1,...), JSON, a log of routes or of "
 		    "training, or '-'; --load-skew cv=0.4,experts=64 makes some up");
 		return STATUS_USAGE;
 	}
+	if (!path && check_spec(request) != 0)
+		return STATUS_USAGE;
 	if (path)
 		facts->loads = request_loads(request, path);
 	if ((path && !facts->loads) || inputs_load(request, 0) != 0)
@@ -193,7 +207,7 @@ choose_machine(struct request *request, struct place_facts *facts)
 
 /* --- the other options --- */
 
-/* "1,1,0.9,…": one number a GPU. */
+/* "1,1,0.9,...": one number a GPU. */
 static int
 read_speed(struct request *request, struct place_facts *facts)
 {

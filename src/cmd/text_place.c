@@ -260,14 +260,15 @@ print_worth(struct request *request, const struct place_facts *facts)
 		    units_seconds(request->arena, worth->step_s),
 		    100 * (worth->step_s / worth->from_s - 1));
 	if (p->moved >= 0)
-		str_addf(&line, "%s%s experts move%s", line.length > 0 ? "; " : "",
+		str_addf(&line, "%s%s of %s experts move%s", line.length > 0 ? "; " : "",
 		    units_grouped(request->arena, p->moved),
+		    units_grouped(request->arena, (int64_t)p->layers * p->gpus * p->slots_per_gpu),
 		    facts->options.from ? "" : " from where contiguous numbers put them");
 	if (p->moved > 0 && worth->expert_bytes > 0)
 		str_addf(&line, ", %s of bf16 weights once",
 		    units_gib(request->arena, (double)p->moved * worth->expert_bytes));
 	if (line.length > 0)
-		text_line(request, "worth it", "%s", line.text);
+		text_line(request, worth->known ? "worth it" : "moves", "%s", line.text);
 }
 
 /* --- layers --- */

@@ -93,7 +93,7 @@ read_key_column(struct csv *csv, const char *cell, int column)
 	if (kind < 0 || csv->before == MAX_FIELD_COLUMNS) {
 		csv_error(csv, column, arena_printf(arena, "column '%.40s' is not known", cell));
 		diag_last_hint(csv->lines->diags,
-		    "columns are layer, node, domain, snapshot, then e0, e1, … for the experts");
+		    "columns are layer, node, domain, snapshot, then e0, e1, ... for the experts");
 		return -1;
 	}
 	if (csv->has[kind])
@@ -132,7 +132,7 @@ read_header(struct csv *csv)
 				return csv_error(csv, column,
 				    arena_printf(arena,
 					"column '%s' follows e%d: experts are "
-					"e0, e1, … in order",
+					"e0, e1, ... in order",
 					cell, csv->experts - 1));
 			csv->experts++;
 		} else if (csv->experts > 0) {
@@ -294,7 +294,7 @@ check_matrix(struct csv *csv, const struct matrix *m)
 				    (long long)m->layer, j, i, m->cell[j * n + i],
 				    m->cell[i * n + j]);
 				diag_last_hint(csv->lines->diags,
-				    "counts without header need one: layer,e0,e1,…");
+				    "counts without header need one: layer,e0,e1,...");
 				return -1;
 			}
 	return 0;
@@ -450,7 +450,7 @@ loads_matrix_read(struct lines *lines)
 		if (m->rows == csv.experts || strlen(line) != length) {
 			csv_error(&csv, 0, "a matrix without header has as many rows as columns");
 			diag_last_hint(
-			    lines->diags, "counts without header need one: layer,e0,e1,…");
+			    lines->diags, "counts without header need one: layer,e0,e1,...");
 			return NULL;
 		}
 		read_counts(&csv, &at, line, m->cell + (size_t)m->rows++ * (size_t)csv.experts);

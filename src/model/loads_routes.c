@@ -229,7 +229,8 @@ is_warm_up(struct routes *r, struct route_layer *layer, int source, const struct
 	uint64_t hash = hash_choice(c, source);
 
 	for (int i = 0; i < layer->n_warm; i++)
-		if (layer->warm[i] == hash) {
+		/* Without weights an equal choice later on may well be a token's. */
+		if (layer->warm[i] == hash && (c->weights_length > 0 || layer->last == hash)) {
 			r->account.warm_up_rows++;
 			return true;
 		}

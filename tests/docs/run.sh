@@ -57,11 +57,12 @@ check_examples() { # DOCUMENT
 	fi
 }
 
-# A page documents options in its list, and names other pages whose lists hold for it too.
+# A page documents options in its list, and names other pages whose lists hold for it too: up to the mark
+# behind which a page has options that it shares with nobody.
 options_of_page() { # PAGE
 	sed -n 's/^\.It Fl -\([a-z-]*\).*/\1/p' "$1"
 	sed -n 's/^\.\\" options of: //p' "$1" | while read -r other; do
-		sed -n 's/^\.It Fl -\([a-z-]*\).*/\1/p' "man/$other"
+		sed -n '/^\.\\" its own options/q; s/^\.It Fl -\([a-z-]*\).*/\1/p' "man/$other"
 	done
 }
 

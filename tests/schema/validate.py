@@ -53,6 +53,14 @@ OUTPUTS = [
     (["plan", "mixtral-8x22b", "dgx-a100", "--seq-len", "8192", "--global-batch", "64"], 1, True),
     (["plan", "tests/golden/inputs/hybrid.json", "dgx-h100", "--global-batch", "8"], 1, False),
     (["plan", *H100_16, "--global-batch", "64", "--verbose", "--measured-step", "3s"], 0, True),
+    (["place", "examples/loads/mixed-64.csv", "--gpus", "8"], 0, True),
+    (["place", "examples/loads/mixed-64.csv", "--gpus", "8", "--redundant", "16"], 0, True),
+    (["place", "examples/loads/nodes-64.csv", "--gpus", "16", "--nodes", "4"], 0, True),
+    (["place", "examples/loads/routes-8.jsonl", "--gpus", "4", "--nodes", "2"], 0, True),
+    (["place", "examples/loads/routes-8.jsonl", "--gpus", "4", "--nodes", "2", "--goal", "chain"], 0, True),
+    (["place", "examples/loads/nodes-64.csv", "deepseek-moe-16b", "dgx-h100x2", "--gpus", "16", "--global-batch",
+      "256", "--seq-len", "4096"], 0, True),
+    (["place", "examples/loads/mixed-64.csv", "--gpus", "7"], 2, False),
 ]
 
 # Plans whose last line, the command that looks closer at the winner, must give the same numbers.
@@ -166,6 +174,22 @@ def check_sums(document, problems):
             problems.append("spans and groups have different names")
     elif kind == "plan":
         check_plan_sums(document, problems)
+    elif kind == "place":
+        check_place_sums(document, problems)
+
+
+def check_place_sums(document, problems):
+    slots = document["gpus"] * document["slots_per_gpu"]
+    for layer in document["layers"]:
+        pairs = list(zip(layer["gpu_of_slot"], layer["expert_of_slot"]))
+        if len(pairs) != slots or len(set(pairs)) != slots:
+            problems.append("layer %d: slots missing, or an expert twice on a GPU" % layer["layer"])
+        if set(layer["expert_of_slot"]) != set(range(slots - document["copies"])):
+            problems.append("layer %d: not every expert is placed" % layer["layer"])
+        if layer["lower_bound"] > layer["max_over_mean"] * (1 + 1e-9):
+            problems.append("layer %d: the bound is above what it bounds" % layer["layer"])
+        if not near(layer["gap"], max(0, layer["max_over_mean"] / layer["lower_bound"] - 1)):
+            problems.append("layer %d: the gap is not between the two" % layer["layer"])
 
 
 def check_plan_sums(document, problems):
