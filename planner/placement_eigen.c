@@ -13,10 +13,68 @@
 
 enum { MAX_STEPS = 60 }; /* of one eigenvalue; three is common */
 
-/*
- * A = Q T Q': a is overwritten by Q' (rows are basis vectors), d and e get the
- * diagonal and what is beside it, e[i] between i and i+1.
+/* The vector of the reflection that clears column k below its first sub-diagonal; 0: it is clear.
  */
+static double
+reflector(const double *a, int n, int k, double *v)
+{
+	double norm = 0, square = 0;
+
+	for (int i = k + 1; i < n; i++) {
+		v[i] = a[i * n + k];
+		norm += v[i] * v[i];
+	}
+	if (norm <= 0)
+		return 0;
+	norm = sqrt(norm);
+	v[k + 1] += v[k + 1] >= 0 ? norm : -norm;
+	for (int i = k + 1; i < n; i++)
+		square += v[i] * v[i];
+	return square;
+}
+
+/* A <- H A H with H = I - 2 v v' / v'v, rows and columns from k on. */
+static void
+reflect_matrix(double *a, int n, int k, const double *v, double square, double *p)
+{
+	double along = 0;
+
+	for (int i = k; i < n; i++) {
+		p[i] = 0;
+		for (int j = k + 1; j < n; j++)
+			p[i] += a[i * n + j] * v[j];
+		p[i] *= 2 / square;
+	}
+	for (int i = k + 1; i < n; i++)
+		along += v[i] * p[i] / square;
+	for (int i = k + 1; i < n; i++)
+		p[i] -= along * v[i];
+	for (int i = k + 1; i < n; i++) {
+		a[i * n + k] -= v[i] * p[k];
+		a[k * n + i] = a[i * n + k];
+		for (int j = k + 1; j <= i; j++) {
+			a[i * n + j] -= v[i] * p[j] + p[i] * v[j];
+			a[j * n + i] = a[i * n + j];
+		}
+	}
+}
+
+/* Q <- Q H. */
+static void
+reflect_basis(double *q, int n, int k, const double *v, double square)
+{
+	for (int i = 0; i < n; i++) {
+		double sum = 0;
+
+		for (int j = k + 1; j < n; j++)
+			sum += q[i * n + j] * v[j];
+		sum *= 2 / square;
+		for (int j = k + 1; j < n; j++)
+			q[i * n + j] -= sum * v[j];
+	}
+}
+
+/* A = Q T Q'; a is overwritten, d and e get T's diagonal and what is beside it. */
 static void
 tridiagonal(struct arena *scratch, double *a, int n, double *d, double *e, double *q)
 {
@@ -28,47 +86,12 @@ tridiagonal(struct arena *scratch, double *a, int n, double *d, double *e, doubl
 	for (int i = 0; i < n; i++)
 		q[i * n + i] = 1;
 	for (int k = 0; k + 2 < n; k++) {
-		double norm = 0, square = 0, along = 0;
+		double square = reflector(a, n, k, v);
 
-		for (int i = k + 1; i < n; i++)
-			norm += a[i * n + k] * a[i * n + k];
-		norm = sqrt(norm);
-		if (norm <= 0)
+		if (square <= 0)
 			continue;
-		for (int i = k + 1; i < n; i++)
-			v[i] = a[i * n + k];
-		v[k + 1] += v[k + 1] >= 0 ? norm : -norm;
-		for (int i = k + 1; i < n; i++)
-			square += v[i] * v[i];
-		/* A <- H A H with H = I - 2 v v' / v'v */
-		for (int i = k; i < n; i++) {
-			p[i] = 0;
-			for (int j = k + 1; j < n; j++)
-				p[i] += a[i * n + j] * v[j];
-			p[i] *= 2 / square;
-		}
-		for (int i = k + 1; i < n; i++)
-			along += v[i] * p[i] / square;
-		for (int i = k + 1; i < n; i++)
-			p[i] -= along * v[i];
-		for (int i = k + 1; i < n; i++) {
-			a[i * n + k] -= v[i] * p[k];
-			a[k * n + i] = a[i * n + k];
-			for (int j = k + 1; j <= i; j++) {
-				a[i * n + j] -= v[i] * p[j] + p[i] * v[j];
-				a[j * n + i] = a[i * n + j];
-			}
-		}
-		/* Q <- Q H, kept as columns of q */
-		for (int i = 0; i < n; i++) {
-			double sum = 0;
-
-			for (int j = k + 1; j < n; j++)
-				sum += q[i * n + j] * v[j];
-			sum *= 2 / square;
-			for (int j = k + 1; j < n; j++)
-				q[i * n + j] -= sum * v[j];
-		}
+		reflect_matrix(a, n, k, v, square, p);
+		reflect_basis(q, n, k, v, square);
 	}
 	for (int i = 0; i < n; i++) {
 		d[i] = a[i * n + i];

@@ -35,63 +35,85 @@ placement_moves(const struct layer_problem *p, const int *from, const int *to)
 
 /* --- who gets whose name --- */
 
-/* cost[row][column], n x n; row_of[column] is filled so that the sum is least. Potentials u, v. */
+/* Potentials u of rows and v of columns; row[j] has column j, both from 1, column 0 is none. */
+struct matching {
+	const double *cost; /* [row][column], n x n */
+	int n;
+	double *u, *v, *least;
+	int *way, *row;
+	bool *used;
+};
+
+/* Takes column j0 into the tree and gives the cheapest column next to it. */
+static int
+grow_tree(struct matching *m, int j0)
+{
+	double delta = INFINITY;
+	int next = 0;
+
+	m->used[j0] = true;
+	for (int j = 1; j <= m->n; j++) {
+		double left;
+
+		if (m->used[j])
+			continue;
+		left = m->cost[(m->row[j0] - 1) * m->n + j - 1] - m->u[m->row[j0]] - m->v[j];
+		if (left < m->least[j]) {
+			m->least[j] = left;
+			m->way[j] = j0;
+		}
+		if (m->least[j] < delta) {
+			delta = m->least[j];
+			next = j;
+		}
+	}
+	for (int j = 0; j <= m->n; j++) {
+		if (m->used[j]) {
+			m->u[m->row[j]] += delta;
+			m->v[j] -= delta;
+		} else {
+			m->least[j] -= delta;
+		}
+	}
+	return next;
+}
+
+/* Row i gets a column, others change theirs along the shortest path. */
+static void
+match_row(struct matching *m, int i)
+{
+	int j = 0;
+
+	m->row[0] = i;
+	for (int k = 0; k <= m->n; k++) {
+		m->least[k] = INFINITY;
+		m->used[k] = false;
+	}
+	do
+		j = grow_tree(m, j);
+	while (m->row[j] != 0);
+	for (; j != 0; j = m->way[j])
+		m->row[j] = m->row[m->way[j]];
+}
+
+/* row_of[column] is filled so that the sum of costs is least. */
 static void
 match(struct arena *scratch, const double *cost, int n, int *row_of)
 {
 	struct arena_mark mark = arena_mark(scratch);
-	double *u = arena_array(scratch, (size_t)n + 1, sizeof(double));
-	double *v = arena_array(scratch, (size_t)n + 1, sizeof(double));
-	double *least = arena_array(scratch, (size_t)n + 1, sizeof(double));
-	int *way = arena_array(scratch, (size_t)n + 1, sizeof(int));
-	int *row = arena_array(scratch, (size_t)n + 1, sizeof(int)); /* column 0 is none */
-	bool *used = arena_array(scratch, (size_t)n + 1, sizeof(bool));
+	size_t size = (size_t)n + 1;
+	struct matching m = {.cost = cost, .n = n};
 
-	for (int i = 1; i <= n; i++) {
-		int j0 = 0;
-
-		row[0] = i;
-		for (int j = 0; j <= n; j++) {
-			least[j] = INFINITY;
-			used[j] = false;
-		}
-		do {
-			double delta = INFINITY;
-			int j1 = 0;
-
-			used[j0] = true;
-			for (int j = 1; j <= n; j++) {
-				double left;
-
-				if (used[j])
-					continue;
-				left = cost[(row[j0] - 1) * n + j - 1] - u[row[j0]] - v[j];
-				if (left < least[j]) {
-					least[j] = left;
-					way[j] = j0;
-				}
-				if (least[j] < delta) {
-					delta = least[j];
-					j1 = j;
-				}
-			}
-			for (int j = 0; j <= n; j++) {
-				if (used[j]) {
-					u[row[j]] += delta;
-					v[j] -= delta;
-				} else {
-					least[j] -= delta;
-				}
-			}
-			j0 = j1;
-		} while (row[j0] != 0);
-		while (j0 != 0) {
-			row[j0] = row[way[j0]];
-			j0 = way[j0];
-		}
-	}
+	m.u = arena_array(scratch, size, sizeof(double));
+	m.v = arena_array(scratch, size, sizeof(double));
+	m.least = arena_array(scratch, size, sizeof(double));
+	m.way = arena_array(scratch, size, sizeof(int));
+	m.row = arena_array(scratch, size, sizeof(int));
+	m.used = arena_array(scratch, size, sizeof(bool));
+	for (int i = 1; i <= n; i++)
+		match_row(&m, i);
 	for (int j = 1; j <= n; j++)
-		row_of[j - 1] = row[j] - 1;
+		row_of[j - 1] = m.row[j] - 1;
 	arena_reset(scratch, mark);
 }
 

@@ -388,3 +388,60 @@ Test(milp, a_stop_by_gap_says_so)
 	cr_assert_gt(stopped, 0);
 	arena_free(arena);
 }
+
+/* max 3x + 2y, x + y <= 4, x <= 3: the duals price the rows, y b is the optimum. */
+Test(milp, duals_of_a_linear_programme)
+{
+	struct arena *arena = arena_new(NULL, NULL);
+	struct milp *milp = milp_new(arena, "duals");
+	int x = milp_column(milp, "x", MILP_CONTINUOUS, 0, INFINITY, -3);
+	int y = milp_column(milp, "y", MILP_CONTINUOUS, 0, INFINITY, -2);
+	int sum = milp_row(milp, "sum", -INFINITY, 4), top = milp_row(milp, "top", -INFINITY, 3);
+	struct milp_result result;
+
+	milp_entry(milp, sum, x, 1);
+	milp_entry(milp, sum, y, 1);
+	milp_entry(milp, top, x, 1);
+	result = milp_solve(arena, milp, &plain);
+	cr_assert_eq(result.status, MILP_OPTIMAL);
+	cr_assert_float_eq(result.objective, -11, 1e-9);
+	cr_assert_not_null(result.dual);
+	cr_assert_float_eq(result.dual[sum], -2, 1e-9);
+	cr_assert_float_eq(result.dual[top], -1, 1e-9);
+	milp_release(milp);
+	arena_free(arena);
+}
+
+/* A knapsack stopped at once has the start for its answer; one that breaks the model is refused. */
+Test(milp, a_start_and_a_limit_of_iterations)
+{
+	struct arena *arena = arena_new(NULL, NULL);
+	struct milp *milp = milp_new(arena, "start");
+	int row = milp_row(milp, "weight", -INFINITY, 100);
+	double start[30] = {0}, heavy[30];
+	struct milp_options options = {.iteration_limit = 1, .start = start};
+	struct milp_result result;
+	double cost = 0;
+
+	for (int j = 0; j < 30; j++) {
+		int column = milp_column(milp, "x", MILP_BINARY, 0, 1, -(7.0 + j * 13 % 17));
+
+		milp_entry(milp, row, column, 6.0 + j * 11 % 19);
+		start[j] = j < 5;
+		heavy[j] = 1;
+		cost -= start[j] * (7.0 + j * 13 % 17);
+	}
+	result = milp_solve(arena, milp, &options);
+	cr_assert_neq(result.status, MILP_OPTIMAL);
+	options.iteration_limit = 0;
+	result = milp_solve(arena, milp, &options);
+	cr_assert_eq(result.status, MILP_OPTIMAL);
+	cr_assert_leq(result.objective, cost);
+	cr_assert_null(result.dual);
+	options.start = heavy;
+	result = milp_solve(arena, milp, &options);
+	cr_assert_eq(result.status, MILP_FAILED);
+	cr_assert(strstr(result.message, "breaks the model"));
+	milp_release(milp);
+	arena_free(arena);
+}

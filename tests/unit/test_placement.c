@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "planner/placement.h"
+#include "planner/placement_eigen.h"
 #include "planner/placement_move.h"
 #include "planner/placement_skew.h"
 
@@ -613,6 +614,59 @@ Test(placement, names_are_free)
 		cr_assert_eq(second->layer[0].expert_of_slot[s], from[s]);
 }
 
+/* Slots whose expert the GPU of the same name does not have yet, under a renaming of four GPUs. */
+static int
+moves_when_named(const int *from, const int *to, const int name[4])
+{
+	int moves = 0;
+
+	for (int s = 0; s < 12; s++) {
+		bool there = false;
+
+		for (int k = 0; k < 3; k++)
+			there = there || from[name[s / 3] * 3 + k] == to[s];
+		moves += !there;
+	}
+	return moves;
+}
+
+/* Names by assignment, against all 24 of them. */
+Test(placement, names_with_least_moves)
+{
+	struct loads *loads = made_up("cv=0.4,experts=12", 1);
+	struct placement_options o = options_for(4, 1, 3, GOAL_LOAD);
+	struct layer_problem p;
+	unsigned state = 1;
+
+	layer_problem_init(arena, &p, loads, &o, 0);
+	for (int round = 0; round < 50; round++) {
+		int from[12], to[12], old[12], least = 12;
+
+		for (int s = 0; s < 12; s++)
+			from[s] = to[s] = s;
+		for (int s = 11; s > 0; s--) {
+			int other, swap = to[s];
+
+			state = state * 1664525 + 1013904223;
+			other = (int)((state >> 8) % (unsigned)(s + 1));
+			to[s] = to[other];
+			to[other] = swap;
+		}
+		memcpy(old, to, sizeof(old));
+		for (int code = 0; code < 256; code++) {
+			int name[4] = {code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6 & 3};
+			unsigned met = 0;
+
+			for (int i = 0; i < 4; i++)
+				met |= 1U << name[i];
+			if (met == 15 && moves_when_named(from, old, name) < least)
+				least = moves_when_named(from, old, name);
+		}
+		placement_rename(arena, &p, from, true, to);
+		cr_assert_eq(placement_moves(&p, from, to), least, "round %d", round);
+	}
+}
+
 /* A price on moves means fewer moves and no better balance. */
 Test(placement, moves_have_a_price)
 {
@@ -629,6 +683,43 @@ Test(placement, moves_have_a_price)
 	cr_assert_geq(dear->mean.ratio, free_moves->mean.ratio);
 	cr_assert_lt(dear->mean.ratio, none->mean.ratio);
 	cr_assert_eq(none->moved, 0);
+}
+
+/* --- eigenvalues --- */
+
+/* A v = value v, vectors orthonormal, values falling, for sizes around the special cases. */
+Test(placement, eigenvalues)
+{
+	static const int sizes[] = {1, 2, 3, 10, 33, 64};
+	unsigned state = 9;
+
+	for (size_t i = 0; i < ROWS(sizes); i++) {
+		int n = sizes[i];
+		double *a = arena_array(arena, (size_t)(n * n), sizeof(double));
+		double *q = arena_array(arena, (size_t)(n * n), sizeof(double));
+		double *value = arena_array(arena, (size_t)n, sizeof(double));
+
+		for (int r = 0; r < n; r++)
+			for (int c = 0; c <= r; c++) {
+				state = state * 1664525 + 1013904223;
+				a[r * n + c] = a[c * n + r] =
+				    (double)(state >> 8) / (1 << 24) - 0.5;
+			}
+		eigen_symmetric(arena, a, n, value, q);
+		for (int k = 0; k < n; k++) {
+			cr_assert(k == 0 || value[k] <= value[k - 1]);
+			for (int r = 0; r < n; r++) {
+				double image = 0, dot = 0;
+
+				for (int c = 0; c < n; c++) {
+					image += a[r * n + c] * q[k * n + c];
+					dot += q[r * n + c] * q[k * n + c];
+				}
+				cr_assert_float_eq(image, value[k] * q[k * n + r], 1e-10);
+				cr_assert_float_eq(dot, r == k ? 1 : 0, 1e-10);
+			}
+		}
+	}
 }
 
 /* --- what is refused, and what a check would notice --- */
