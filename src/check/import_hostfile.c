@@ -50,13 +50,14 @@ compare_hosts(const void *a, const void *b)
 static int
 check_twice(struct import *in, const struct doc *hosts)
 {
-	const struct doc **sorted = arena_array(in->arena, hosts->count, sizeof(*sorted));
+	const struct doc **sorted =
+	    arena_array(in->arena, hosts->count, sizeof(const struct doc *));
 	size_t n = 0;
 	int mistakes = 0;
 
 	for (const struct doc *host = hosts->first; host; host = host->next)
 		sorted[n++] = host;
-	qsort(sorted, n, sizeof(*sorted), compare_hosts);
+	qsort(sorted, n, sizeof(const struct doc *), compare_hosts);
 	for (size_t i = 1; i < n && mistakes < MAX_MISTAKES; i++)
 		if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0) {
 			diag_error(in->diags, sorted[i]->loc, "host '%s' is already in line %d",

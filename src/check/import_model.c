@@ -258,20 +258,18 @@ patch_kind(const struct shape *shape, const struct model *model, struct layer_ki
 		kind->norm_elements = 4 * model->hidden;
 }
 
-/* One of two kinds that differ in their window alone; -1 when there are too many. */
+/* The kind that differs in its window alone; `twins` holds those made so far. -1: too many. */
 static int
-windowed_kind(struct model *model, int kind, int64_t window)
+windowed_kind(struct model *model, int kind, int64_t window, int twins[MODEL_MAX_KINDS])
 {
-	struct layer_kind wanted = model->kinds[kind];
-
-	wanted.mixer.window = window;
-	for (int i = 0; i < model->n_kinds; i++)
-		if (memcmp(&model->kinds[i], &wanted, sizeof(wanted)) == 0)
-			return i;
+	if (twins[kind] > 0)
+		return twins[kind];
 	if (model->n_kinds == MODEL_MAX_KINDS)
 		return -1;
-	model->kinds[model->n_kinds] = wanted;
-	return model->n_kinds++;
+	model->kinds[model->n_kinds] = model->kinds[kind];
+	model->kinds[model->n_kinds].mixer.window = window;
+	twins[kind] = model->n_kinds++;
+	return twins[kind];
 }
 
 /* Kinds that no layer has any more go. */
@@ -300,14 +298,15 @@ patch_windows(const struct shape *shape, struct model *model, int64_t window)
 					? import_pattern(shape->in->arena, said->text, said->loc)
 					: said;
 	const struct doc *item = pattern ? pattern->first : NULL;
+	int twins[MODEL_MAX_KINDS] = {0}; /* kind 0 is nobody's twin */
 
 	for (int64_t l = 0; l < model->layers; l++) {
 		/* an integer N: every N-th layer sees all */
 		bool sees_all = pattern && (pattern->is_integer && pattern->integer > 0
 						   ? (l + 1) % pattern->integer == 0
 						   : item && item->integer == 0);
-		int kind =
-		    sees_all ? model->kind_of[l] : windowed_kind(model, model->kind_of[l], window);
+		int kind = sees_all ? model->kind_of[l]
+				    : windowed_kind(model, model->kind_of[l], window, twins);
 
 		if (kind >= 0)
 			model->kind_of[l] = (uint8_t)kind;

@@ -337,7 +337,8 @@ parse_bare(struct toml *t, const char *key, struct loc loc, struct doc **out)
 static int
 parse_array(struct toml *t, const char *key, struct loc loc, int depth, struct doc **out)
 {
-	struct doc *list = import_container(t->arena, key, DOC_LIST, loc), *last = NULL, *item;
+	struct doc *list = import_container(t->arena, key, DOC_LIST, loc), *last = NULL,
+		   *item = NULL;
 
 	t->at++;
 	for (;;) {
@@ -361,9 +362,9 @@ parse_array(struct toml *t, const char *key, struct loc loc, int depth, struct d
 static int
 parse_pair(struct toml *t, struct table *table, int depth)
 {
-	const char *key;
+	const char *key = NULL;
 	struct loc loc;
-	struct doc *node;
+	struct doc *node = NULL;
 
 	table = parse_path(t, table, true, &key, &loc);
 	if (!table)
@@ -374,7 +375,7 @@ parse_pair(struct toml *t, struct table *table, int depth)
 	skip_blanks(t);
 	if (member(table, key))
 		return taken(t, member(table, key), loc);
-	if (count_key(t) != 0 || parse_value(t, key, depth, &node) != 0)
+	if (count_key(t) != 0 || parse_value(t, key, depth, &node) != 0 || !node)
 		return -1;
 	node->key_loc = loc;
 	add_member(table, node);
@@ -419,7 +420,7 @@ static int
 parse_value(struct toml *t, const char *key, int depth, struct doc **out)
 {
 	struct loc loc = here(t);
-	const char *text;
+	const char *text = NULL;
 
 	if (depth >= DOC_MAX_DEPTH)
 		return diag_error(
@@ -484,7 +485,7 @@ parse_header(struct toml *t, struct table *root)
 {
 	bool array = t->text->bytes[t->at + 1] == '[';
 	struct table *table;
-	const char *key;
+	const char *key = NULL;
 	struct loc loc;
 
 	t->at += array ? 2 : 1;
