@@ -36,11 +36,12 @@ fi
 # The mirror that this machine uses.
 mirror=$(sed -n 's/^URIs: *//p; s/^deb *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p' \
 	/etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null | grep debian | head -n 1)
+[ -n "$mirror" ] || fail 'no Debian mirror stands in /etc/apt'
 if [ ! -x "$tree/usr/bin/python3" ] || [ ! -f "$tree/debootstrap.done" ]; then
 	rm -rf "$tree"
 	echo "  making a Debian trixie tree in $tree"
 	debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates \
-		trixie "$tree" "${mirror:-http://deb.debian.org/debian}" >>"$log" 2>&1 ||
+		trixie "$tree" "$mirror" >>"$log" 2>&1 ||
 		fail 'debootstrap failed'
 	touch "$tree/debootstrap.done"
 fi
