@@ -232,6 +232,10 @@ str_nearest(const char *word, const char *const *candidates)
 			longer = *candidates;
 			n_longer++;
 		}
+		/* at least as many edits as the lengths differ by */
+		if (candidate_length >= length + best_distance ||
+		    length >= candidate_length + best_distance)
+			continue;
 		distance = edit_distance(word, length, *candidates, candidate_length);
 		if (distance < best_distance && (distance < candidate_length || distance == 0)) {
 			best_distance = distance;
