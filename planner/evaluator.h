@@ -155,6 +155,8 @@ void costs_init(const struct evaluator *evaluator, const struct strategy *strate
 /* Whether a chunk holds the loss head, and the MTP layers (usually the same chunk). */
 bool chunk_has_head(const struct layout *layout, int chunk);
 bool chunk_has_mtp(const struct evaluator *evaluator, const struct layout *layout, int chunk);
+/* Layers of a chunk of so many that full recompute replays: the first ones; 0 without it. */
+int replayed_layers(const struct strategy *strategy, int layers);
 /* Memory of one stage under a layout, all parts and totals; skewed_bytes only on request. */
 void stage_memory(const struct evaluator *evaluator, const struct strategy *strategy,
     struct costs *costs, const struct layout *layout, int stage, bool with_skew,

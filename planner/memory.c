@@ -17,9 +17,8 @@
 #include "planner/evaluator.h"
 #include "planner/schedule.h"
 
-/* Layers of a chunk that full recompute replays: the first `layers`, 0 all. */
-static int
-replayed(const struct strategy *s, int layers)
+int
+replayed_layers(const struct strategy *s, int layers)
 {
 	if (s->recompute.kind != RECOMPUTE_FULL)
 		return 0;
@@ -46,7 +45,7 @@ chunk_bytes(const struct evaluator *e, const struct strategy *s, const struct co
     const struct activations *acts, const struct layout *layout, int chunk)
 {
 	int first = layout->first[chunk], last = layout->first[chunk + 1];
-	int replay = replayed(s, last - first);
+	int replay = replayed_layers(s, last - first);
 	double input = 2 * c->sizes.T * (double)e->model->hidden, bytes = replay * input;
 
 	for (int l = first + replay; l < last; l++)

@@ -20,15 +20,6 @@
 #include "planner/evaluator.h"
 #include "planner/schedule.h"
 
-static int
-replayed_layers(const struct strategy *s, int layers)
-{
-	if (s->recompute.kind != RECOMPUTE_FULL)
-		return 0;
-	return s->recompute.layers > 0 && s->recompute.layers < layers ? (int)s->recompute.layers
-	                                                               : layers;
-}
-
 static void
 add_layer(struct layer_time *sum, const struct layer_time *t, double times, bool replay)
 {
