@@ -206,7 +206,8 @@ docs: all ## Put real output into the examples of README.md and the man pages
 MPICC ?= mpicc
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell command -v nvcc 2>/dev/null))
 CUDA_ARCH ?= 80 90 100
-PROBE_SO = probe/backend_cpu.c probe/backend_cuda.c probe/cuda_entries.c probe/host_kernels.c
+CUDA_SRC = probe/backend_cuda.c $(wildcard probe/cuda_*.c)
+PROBE_SO = probe/backend_cpu.c probe/host_kernels.c $(CUDA_SRC)
 PROBE_SRC = $(filter-out $(PROBE_SO) probe/probe_main.c,$(wildcard probe/*.c))
 PROBE_TEST_SRC = $(wildcard tests/probe/*.c)
 PROBE_LIBS = -lyaml -lcjson -lm -lpthread -ldl
@@ -225,7 +226,7 @@ $(OBJ)/pic/%.o: %.c $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) -fPIC $(cflags_of_mpi) -MMD -MP -c -o $@ $<
 
-$(OBJ)/pic/probe/backend_cuda.o: probe/backend_cuda.c $(OBJ)/flags
+$(CUDA_SRC:%.c=$(OBJ)/pic/%.o): $(OBJ)/pic/%.o: %.c $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) -fPIC -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<
 
@@ -238,7 +239,7 @@ $(OBJ)/pic/probe/cuda_kernels.o: probe/cuda_kernels.cu probe/cuda_kernels.h
 $(OBJ)/moeplan-probe-cpu.so: $(OBJ)/pic/probe/backend_cpu.o $(OBJ)/pic/probe/host_kernels.o
 	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared -o $@ $^ $(libs_of_mpi) -lopenblas -lm
 
-$(OBJ)/moeplan-probe-cuda.so: $(addprefix $(OBJ)/pic/probe/,backend_cuda.o cuda_entries.o cuda_kernels.o)
+$(OBJ)/moeplan-probe-cuda.so: $(CUDA_SRC:%.c=$(OBJ)/pic/%.o) $(OBJ)/pic/probe/cuda_kernels.o
 	$(call say,LD)$(CC) $(CFLAGS) -shared -Wl,--no-undefined -o $@ $^ -L$(CUDA_HOME)/lib64 -lnccl -lcublas \
 		-lcudart -lstdc++ -lm
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Matrix products by cuBLAS: one, or those of all experts.
+ *
+ * Row-major C = A B is cuBLAS' column-major C^T = B^T A^T.
+ */
+#include <cublas_v2.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "probe/cuda_private.h"
+
+static int
+cublas_failed(struct cuda *c, cublasStatus_t status, const char *what)
+{
+	if (status == CUBLAS_STATUS_SUCCESS)
+		return 0;
+	snprintf(c->error, sizeof(c->error), "%s: %s", what, cublasGetStatusString(status));
+	return -1;
+}
+
+int
+cuda_make_cublas(struct backend *b)
+{
+	struct cuda *c = b->state;
+
+	if (cublas_failed(c, cublasCreate(&c->cublas), "starting cuBLAS") != 0 ||
+	    cublas_failed(
+		c, cublasSetStream(c->cublas, c->streams[STREAM_COMPUTE]), "cuBLAS' stream") != 0)
+		return -1;
+	c->pointers = cuda_alloc(b, 3 * CUDA_MAX_GROUPED * sizeof(void *));
+	return c->pointers ? 0 : -1;
+}
+
+void
+cuda_free_cublas(struct backend *b)
+{
+	struct cuda *c = b->state;
+
+	cuda_release(b, c->pointers);
+	if (c->cublas)
+		cublasDestroy(c->cublas);
+}
+
+int
+cuda_gemm(struct backend *b, const struct gemm *g)
+{
+	struct cuda *c = b->state;
+
+	return cublas_failed(c,
+	    cublasGemmEx(c->cublas, g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+		g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)g->n, (int)g->m, (int)g->k,
+		&g->alpha, g->b, CUDA_R_16BF, (int)g->ldb, g->a, CUDA_R_16BF, (int)g->lda, &g->beta,
+		g->c, g->float_out ? CUDA_R_32F : CUDA_R_16BF, (int)g->ldc, CUBLAS_COMPUTE_32F,
+		CUBLAS_GEMM_DEFAULT),
+	    "cublasGemmEx");
+}
+
+/* Host arrays of the grouped call, one group a product. */
+struct grouped {
+	cublasOperation_t op_a[CUDA_MAX_GROUPED], op_b[CUDA_MAX_GROUPED];
+	int m[CUDA_MAX_GROUPED], n[CUDA_MAX_GROUPED], k[CUDA_MAX_GROUPED], lda[CUDA_MAX_GROUPED],
+	    ldb[CUDA_MAX_GROUPED];
+	int ldc[CUDA_MAX_GROUPED], size[CUDA_MAX_GROUPED];
+	float alpha[CUDA_MAX_GROUPED], beta[CUDA_MAX_GROUPED];
+	const void *pointers[3 * CUDA_MAX_GROUPED];
+};
+
+static void
+fill_grouped(struct grouped *h, const struct gemm *gemms, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		const struct gemm *g = &gemms[i];
+
+		h->op_a[i] = g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N; /* swapped, see above */
+		h->op_b[i] = g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+		h->m[i] = (int)g->n;
+		h->n[i] = (int)g->m;
+		h->k[i] = (int)g->k;
+		h->lda[i] = (int)g->ldb;
+		h->ldb[i] = (int)g->lda;
+		h->ldc[i] = (int)g->ldc;
+		h->alpha[i] = g->alpha;
+		h->beta[i] = g->beta;
+		h->size[i] = 1;
+		h->pointers[i] = g->b;
+		h->pointers[n + i] = g->a;
+		h->pointers[2 * n + i] = g->c;
+	}
+}
+
+static int
+grouped_call(struct cuda *c, const struct gemm *gemms, int n)
+{
+	struct grouped *h = malloc(sizeof(*h));
+	int result = -1;
+
+	if (!h)
+		return -1;
+	fill_grouped(h, gemms, n);
+	if (cuda_upload(c, c->pointers, h->pointers, 3 * (size_t)n * sizeof(void *)) == 0)
+		result = cublas_failed(c,
+		    cublasGemmGroupedBatchedEx(c->cublas, h->op_a, h->op_b, h->m, h->n, h->k,
+			h->alpha, (const void *const *)c->pointers, CUDA_R_16BF, h->lda,
+			(const void *const *)(c->pointers + n), CUDA_R_16BF, h->ldb, h->beta,
+			c->pointers + 2 * n, CUDA_R_16BF, h->ldc, n, h->size, CUBLAS_COMPUTE_32F),
+		    "cublasGemmGroupedBatchedEx");
+	free(h);
+	return result;
+}
+
+int
+cuda_grouped(struct backend *b, const struct gemm *gemms, int n, enum grouped_engine engine)
+{
+	int i;
+
+	if (engine == GROUPED_API && n <= CUDA_MAX_GROUPED)
+		return grouped_call(b->state, gemms, n);
+	for (i = 0; i < n; i++)
+		if (cuda_gemm(b, &gemms[i]) != 0)
+			return -1;
+	return 0;
+}
