@@ -60,6 +60,7 @@ row_loss(const struct rerun *r)
 {
 	struct estimate e;
 
+	rerun_forget(r);
 	evaluate(r->evaluator, &r->estimate.strategy, &r->estimate.layout, NULL, &e);
 	return fmin(fabs(log(e.step_s / r->measured_step_s)), 0.7);
 }

@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "model/builtin_models.h"
 #include "model/job.h"
+#include "planner/evaluator.h"
 #include "planner/params.h"
 
 enum { MAX_WORDS = 96 };
@@ -349,6 +350,13 @@ rerun_run(struct arena *arena, const char *folder, const struct run *run, struct
 		return give_up(rerun, OUTCOME_REFUSED, first_error(&s));
 	describe(&s, rerun);
 	evaluate_all(&s, &layout, rerun);
+}
+
+void
+rerun_forget(const struct rerun *rerun)
+{
+	for (int i = 0; i < TIME_SLOTS; i++)
+		rerun->evaluator->slots[i].used = false;
 }
 
 /* --- memory --- */

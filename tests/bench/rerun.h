@@ -34,6 +34,9 @@ struct rerun {
 /* Reads model, cluster and strategy as the command line does, and evaluates. */
 void rerun_run(struct arena *arena, const char *folder, const struct run *run, struct rerun *rerun);
 
+/* Forgets the layer times that the evaluator keeps: they are those of the rates at hand. */
+void rerun_forget(const struct rerun *rerun);
+
 /* Predicted memory by the run's mem_kind, GiB, and the model state in it. */
 struct memory_prediction {
 	double gib, state_gib;
