@@ -160,43 +160,53 @@ folded(char c)
 	return c == '-' ? '_' : c;
 }
 
-static size_t
-least(size_t a, size_t b)
+/*
+ * A word that is compared with many: bit i of where[c] is set when letter i is c, so that
+ * one column of the distance matrix is a few operations on 64-bit words.
+ */
+struct pattern {
+	uint64_t where[256];
+	size_t length;
+};
+
+static void
+pattern_fill(struct pattern *pattern, const char *word, size_t length)
 {
-	return a < b ? a : b;
+	*pattern = (struct pattern){.length = length};
+	for (size_t i = 0; i < length; i++)
+		pattern->where[(unsigned char)folded(word[i])] |= UINT64_C(1) << i;
 }
 
-/* One cell of the distance matrix from the two rows above it. */
+/*
+ * Hyyrö 2003, "A bit-vector algorithm for computing Levenshtein and Damerau edit distances":
+ * `up` and `down` hold where the column rises and falls by one, `diagonal` where it does not
+ * cost to come from the upper left. Any number above `most` when the distance is above it.
+ */
 static size_t
-distance_cell(const char *a, const char *b, size_t i, size_t j, size_t row[3][LONGEST_WORD + 1])
+edit_distance(const struct pattern *pattern, const char *word, size_t length, size_t most)
 {
-	bool same = folded(a[i - 1]) == folded(b[j - 1]);
-	size_t best = row[1][j - 1] + (same ? 0 : 1);
+	uint64_t up = ~UINT64_C(0), down = 0, diagonal = 0, before = 0;
+	uint64_t last = UINT64_C(1) << (pattern->length - 1);
+	size_t distance = pattern->length;
 
-	best = least(best, row[1][j] + 1);
-	best = least(best, row[2][j - 1] + 1);
-	if (i > 1 && j > 1 && folded(a[i - 1]) == folded(b[j - 2]) &&
-	    folded(a[i - 2]) == folded(b[j - 1]))
-		best = least(best, row[0][j - 2] + 1);
-	return best;
-}
+	for (size_t j = 0; j < length; j++) {
+		uint64_t same = pattern->where[(unsigned char)folded(word[j])];
+		uint64_t swap = ((~diagonal & same) << 1) & before;
+		uint64_t right, left;
 
-/* Lengths are at most LONGEST_WORD. row[0], row[1]: the rows before; row[2]: this one. */
-static size_t
-edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-	size_t row[3][LONGEST_WORD + 1] = {{0}};
-
-	for (size_t j = 0; j <= b_length; j++)
-		row[2][j] = j;
-	for (size_t i = 1; i <= a_length; i++) {
-		memcpy(row[0], row[1], sizeof(row[0]));
-		memcpy(row[1], row[2], sizeof(row[1]));
-		row[2][0] = i;
-		for (size_t j = 1; j <= b_length; j++)
-			row[2][j] = distance_cell(a, b, i, j, row);
+		diagonal = (((same & up) + up) ^ up) | same | down | swap;
+		right = down | ~(diagonal | up);
+		left = diagonal & up;
+		distance += (right & last) != 0;
+		distance -= (left & last) != 0;
+		if (distance > most + (length - j - 1))
+			break; /* a letter lowers it by one at most */
+		right = right << 1 | 1;
+		up = left << 1 | ~(diagonal | right);
+		down = right & diagonal;
+		before = same;
 	}
-	return row[2][b_length];
+	return distance;
 }
 
 static bool
@@ -219,9 +229,11 @@ str_nearest(const char *word, const char *const *candidates)
 	const char *best = NULL;
 	const char *longer = NULL;
 	size_t n_longer = 0;
+	struct pattern pattern;
 
 	if (length == 0 || length > LONGEST_WORD)
 		return NULL;
+	pattern_fill(&pattern, word, length);
 	for (; *candidates; candidates++) {
 		size_t candidate_length = strlen(*candidates);
 		size_t distance;
@@ -236,7 +248,7 @@ str_nearest(const char *word, const char *const *candidates)
 		if (candidate_length >= length + best_distance ||
 		    length >= candidate_length + best_distance)
 			continue;
-		distance = edit_distance(word, length, *candidates, candidate_length);
+		distance = edit_distance(&pattern, *candidates, candidate_length, best_distance);
 		if (distance < best_distance && (distance < candidate_length || distance == 0)) {
 			best_distance = distance;
 			best = *candidates;

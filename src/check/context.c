@@ -333,6 +333,8 @@ facts_init(struct facts *facts, const struct check_context *check, struct arena 
 			       : 1U << check->strategy->framework;
 	facts->version = version ? version : check->config->version;
 	facts->partial = !check->model;
+	facts->strange = arena_alloc(arena, sizeof(*facts->strange));
+	*facts->strange = value_undecided;
 	if (facts->partial)
 		facts->model = stated_model(facts);
 }

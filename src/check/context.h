@@ -20,6 +20,7 @@ struct facts {
 	unsigned framework; /* bit as in struct rule */
 	const char *version;
 	const struct setting *setting; /* in rules for every setting, else NULL */
+	struct value *strange;	       /* what strange() gave; undecided: not asked yet */
 };
 void facts_init(struct facts *facts, const struct check_context *check, struct arena *arena);
 struct expr_scope facts_scope(const struct facts *facts);

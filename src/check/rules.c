@@ -487,11 +487,14 @@ drop_repetition(struct diags *diags, struct diag *before, int errors, int warnin
 	diags->notes = notes;
 }
 
+/* Somebody who reads on has another version, or another framework, in mind. */
+enum { MAX_REPORTS = 50 };
+
 static void
 decide_each(struct run *run, const struct compiled *c)
 {
 	const struct setting *setting = run->facts->check->config->settings;
-	int decided = run->decided, undecided = run->undecided;
+	int decided = run->decided, undecided = run->undecided, reports = 0;
 	struct diags *diags = run->diags;
 
 	for (; setting; setting = setting->next) {
@@ -504,6 +507,12 @@ decide_each(struct run *run, const struct compiled *c)
 		run->facts->setting = setting;
 		decide(run, c);
 		drop_repetition(diags, before, errors, warnings, notes);
+		reports += diags->last != before;
+		if (reports == MAX_REPORTS) {
+			diag_add(diags, setting->value->loc, c->rule->id, SEVERITY_NOTE,
+			    "told %d times: what else breaks this rule is left out", MAX_REPORTS);
+			break;
+		}
 	}
 	run->facts->setting = NULL;
 	run->decided = decided + 1;

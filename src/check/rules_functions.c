@@ -151,7 +151,15 @@ call_block(const struct expr_scope *scope, const struct value *arguments, size_t
 	return facts->complete ? value_int(0) : value_undecided;
 }
 
-/* strange(): settings that the framework's release does not know. */
+static bool
+is_strange(const struct facts *facts, const struct setting *s)
+{
+	return s->form != CONFIG_NUMBERS && s->form != CONFIG_TUTORIAL &&
+	       !case_field_is_own(s->name) &&
+	       name_state(framework_of(facts), facts->version, s->name, NULL) != NAME_KNOWN;
+}
+
+/* strange(): settings that the framework's release does not know. Messages ask again and again. */
 static struct value
 call_strange(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
@@ -160,17 +168,17 @@ call_strange(const struct expr_scope *scope, const struct value *arguments, size
 	size_t n = 0;
 
 	(void)arguments, (void)count;
+	if (facts->strange->kind == VALUE_LIST)
+		return *facts->strange;
 	for (const struct setting *s = facts->check->config->settings; s; s = s->next)
 		n++;
-	items = arena_array(scope->arena, n, sizeof(*items));
+	items = arena_array(facts->arena, n, sizeof(*items));
 	n = 0;
-	for (const struct setting *s = facts->check->config->settings; s; s = s->next) {
-		if (s->form != CONFIG_NUMBERS && s->form != CONFIG_TUTORIAL &&
-		    !case_field_is_own(s->name) &&
-		    name_state(framework_of(facts), facts->version, s->name, NULL) != NAME_KNOWN)
+	for (const struct setting *s = facts->check->config->settings; s; s = s->next)
+		if (is_strange(facts, s))
 			items[n++] = value_text(s->name);
-	}
-	return value_list(items, n);
+	*facts->strange = value_list(items, n);
+	return *facts->strange;
 }
 
 /* strange_in(block): keys of the block that the release does not know. */

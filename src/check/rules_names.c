@@ -48,18 +48,17 @@ table_of(enum framework framework)
 	return tables[framework];
 }
 
+/* The lists are long and asked for every setting: strstr() skips most of them quickly. */
 static bool
 has_word(const char *list, const char *word)
 {
 	size_t length = strlen(word);
 
-	for (; *list; list += strspn(list, " ")) {
-		size_t n = strcspn(list, " ");
-
-		if (n == length && memcmp(list, word, n) == 0)
+	if (length == 0 || strchr(word, ' '))
+		return false;
+	for (const char *at = list; (at = strstr(at, word)) != NULL; at += length)
+		if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
 			return true;
-		list += n;
-	}
 	return false;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Can every row of the rule tables be read, and do rows decide, place and count as they should? */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,4 +244,25 @@ Test(rules, a_rule_for_every_setting)
 	cr_assert_eq(number(diag, "unknown"), 2);
 	cr_assert_not_null(strstr(diag->message, "which 0.17 removed"), "%s", diag->message);
 	cr_assert_not_null(strstr(diag->hint, "--expert-tensor-parallel-size"), "%s", diag->hint);
+}
+
+/* A file that is no file of this framework breaks the same rule hundreds of times. */
+Test(rules, one_rule_is_told_so_often_and_no_more)
+{
+	char text[16000] = "{\"framework\": \"megatron\", \"input\": {\"flags\": [\"--bf16\"";
+	size_t length = strlen(text);
+	int decided, undecided, told = 0;
+	struct diags *findings;
+
+	for (int i = 0; i < 300; i++)
+		length += (size_t)snprintf(
+		    text + length, sizeof(text) - length, ", \"--no-such-thing-%d\"", i);
+	snprintf(text + length, sizeof(text) - length, "]}}");
+	findings = decide(read_text(text), &decided, &undecided);
+	for (const struct diag *diag = findings->first; diag; diag = diag->next)
+		told += diag->rule && strcmp(diag->rule, "MEG-015") == 0;
+	cr_assert_eq(told, 51, "%d", told);
+	cr_assert_eq(findings->errors, 50);
+	cr_assert_eq(findings->last->severity, SEVERITY_NOTE);
+	cr_assert_eq(number(find(findings, "MEG-015"), "unknown"), 300);
 }
