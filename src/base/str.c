@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How is text put together piece by piece, how wide is it on a terminal, and
- * which known word did somebody mean?
+ * How is text put together piece by piece, how wide is it on a terminal, which known
+ * word did somebody mean, and which of two versions is older?
  *
  * str_nearest() uses the restricted Damerau-Levenshtein distance (insert,
  * delete, replace, swap neighbours; Damerau 1964). Case and the difference
@@ -255,4 +255,34 @@ str_nearest(const char *word, const char *const *candidates)
 		}
 	}
 	return best ? best : n_longer == 1 ? longer : NULL;
+}
+
+/* --- versions ------------------------------------------------------------------------------- */
+
+/* The number in front, at most nine digits; *text moves behind it and a point. */
+static long
+next_part(const char **text)
+{
+	long part = 0;
+	int digits = 0;
+
+	while (**text >= '0' && **text <= '9' && digits++ < 9)
+		part = part * 10 + (*(*text)++ - '0');
+	if (**text == '.')
+		(*text)++;
+	else
+		*text += strlen(*text); /* "rc1" and the like say nothing here */
+	return part;
+}
+
+int
+version_compare(const char *a, const char *b)
+{
+	while (*a || *b) {
+		long x = next_part(&a), y = next_part(&b);
+
+		if (x != y)
+			return x < y ? -1 : 1;
+	}
+	return 0;
 }

@@ -33,4 +33,7 @@ size_t str_width(const char *text);
  */
 const char *str_nearest(const char *word, const char *const *candidates);
 
+/* -1, 0, 1 as version a is older than, the same as, newer than b: "0.9" < "0.10" < "0.19.1". */
+int version_compare(const char *a, const char *b);
+
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "check/import_private.h"
 
 /* Settings of earlier files were complained about with them. */

@@ -11,6 +11,7 @@
 
 #include "base/output.h"
 #include "base/sha256.h"
+#include "base/str.h"
 #include "cmd/emit_report.h"
 
 static int

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "emit/emit.h"
 #include "emit/values.h"
 
@@ -15,34 +16,6 @@ key_find(const struct key *table, const char *name)
 		if (strcmp(table->name, name) == 0)
 			return table;
 	return NULL;
-}
-
-/* The number in front, at most nine digits; *text moves behind it and a point. */
-static long
-next_part(const char **text)
-{
-	long part = 0;
-	int digits = 0;
-
-	while (**text >= '0' && **text <= '9' && digits++ < 9)
-		part = part * 10 + (*(*text)++ - '0');
-	if (**text == '.')
-		(*text)++;
-	else
-		*text += strlen(*text); /* "rc1" and the like say nothing here */
-	return part;
-}
-
-int
-version_compare(const char *a, const char *b)
-{
-	while (*a || *b) {
-		long x = next_part(&a), y = next_part(&b);
-
-		if (x != y)
-			return x < y ? -1 : 1;
-	}
-	return 0;
 }
 
 bool

@@ -67,8 +67,6 @@ int key_read(const struct key *key, const struct doc *value, struct strategy *st
 /* The native value for a plan, NULL: leave it out. */
 const struct doc *key_write(
     const struct key *key, struct arena *arena, const struct plan_view *plan);
-/* -1, 0, 1 as version a is older than, the same as, newer than b: "0.9" < "0.10" < "0.19.1". */
-int version_compare(const char *a, const char *b);
 bool key_in_version(const struct key *key, const char *version);
 
 #endif

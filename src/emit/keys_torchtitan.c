@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "emit/emit.h"
 #include "emit/keys.h"
 #include "emit/private.h"

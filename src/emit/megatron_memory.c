@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "emit/megatron_values.h"
 #include "emit/values.h"
 

@@ -54,8 +54,7 @@ strategy_is_old_torchtitan(const struct strategy *strategy)
 	const char *version = strategy->framework_version;
 
 	return strategy->framework == FRAMEWORK_TORCHTITAN && version &&
-	       (strcmp(version, "0.2") == 0 || strncmp(version, "0.2.", 4) == 0 ||
-		   strcmp(version, "0.1") == 0 || strncmp(version, "0.1.", 4) == 0);
+	       version_compare(version, "0.3") < 0;
 }
 
 static void

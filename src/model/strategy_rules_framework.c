@@ -2,6 +2,8 @@
 /* What can the chosen framework do and be told? The rules are listed in strategy_rules.c. */
 #include "model/strategy_rules.h"
 
+#include "base/str.h"
+
 /* Megatron's rank groups allow any EP; DeepSpeed cuts EP out of the pipeline stage or out of dp. */
 static bool
 has_expert_tp(const struct strategy *s)
@@ -316,10 +318,16 @@ dispatcher_known_report(const struct grid_rule *rule, const struct strategy *s,
 	    s->framework == FRAMEWORK_TORCHTITAN ? " or deepep" : "");
 }
 
+/* Megatron asks it of every backend of flex up to 0.17, of HybridEP no more since. */
 static bool
-is_fused_dispatcher(const struct strategy *s)
+needs_expert_ranks(const struct strategy *s)
 {
-	return s->dispatcher == DISPATCH_DEEPEP || s->dispatcher == DISPATCH_HYBRIDEP;
+	const char *version = s->framework_version;
+
+	if (s->dispatcher == DISPATCH_HYBRIDEP)
+		return s->framework != FRAMEWORK_MEGATRON ||
+		       (version && version_compare(version, "0.18") < 0);
+	return s->dispatcher == DISPATCH_DEEPEP;
 }
 
 /* Megatron counts ETP x EP, torchtitan EP alone. */
@@ -333,7 +341,7 @@ bool
 dispatcher_experts_holds(const struct strategy *s, const struct model *model)
 {
 	(void)model;
-	return !is_fused_dispatcher(s) || expert_ranks(s) > 1;
+	return !needs_expert_ranks(s) || expert_ranks(s) > 1;
 }
 
 void

@@ -193,8 +193,6 @@ def change_megatron(case, old, new):
         words = set_argument(words, "sequence-parallel", [] if new["tp"] > 1 else None)
         if new["tp"] == 1:
             words = set_argument(words, "tp-comm-overlap", None)
-    if new["ep"] == 1:
-        words = set_argument(words, "overlap-moe-expert-parallel-comm", None)
     if new["pp"] != old["pp"]:
         words = set_argument(words, "pipeline-model-parallel-layout", None)
     case["arguments"] = words

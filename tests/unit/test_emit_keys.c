@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "emit/emit.h"
 #include "emit/keys.h"
 #include "fixture.h"

@@ -105,8 +105,10 @@ static const struct breach {
     {"GRID-013", false, SPEED "--dispatcher deepep --ep 8", "no dispatcher 'deepep'", "alltoall"},
     {"GRID-013", false, TITAN "--dispatcher allgather", "no dispatcher 'allgather'",
 	"alltoall or deepep"},
-    {"MEG-077", false, "--world-size 16 --dispatcher hybridep", "'hybridep' needs more than one",
+    {"MEG-077", false, "--world-size 16 --dispatcher deepep", "'deepep' needs more than one",
 	"--ep 2 or more"},
+    {"MEG-077", false, "--world-size 16 --framework megatron@0.17 --dispatcher hybridep",
+	"'hybridep' needs more than one", "--ep 2 or more"},
     {"GRID-014", true, "--world-size 16 --capacity 1.5", "1.5: the model has no experts",
 	"dropless"},
     {"GRID-014", false, TITAN "--capacity 1.25", "1.25: torchtitan drops no tokens", "dropless"},
@@ -232,6 +234,7 @@ Test(strategy_rules, good_strategies)
 	    "4096",
 	    "--framework deepspeed --world-size 64 --tp 2 --ep 64 --zero 2",
 	    "--framework deepspeed --world-size 64 --auto-ep --ep 64 --zero 3",
+	    "--world-size 16 --dispatcher hybridep",
 	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
