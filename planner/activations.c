@@ -10,7 +10,7 @@
  *     MLA    2T h + 2T h + 2T(2 q_l + 2 k_l) + 2M a(2(d_n+d_r) + 2 d_v) + 4M a
  *     dense  2T h + 2T h + 2M 3f
  *     MoE    2T h + 2T h + R(2h + 6 f_e) + 8 E T + 2M 3 f_s
- *     head   2T h and, a logit, 4 fused, 13 compiled, 16 eager
+ *     head   2T h and, a logit, 4 fused, 13 compiled, 16 eager (8 in Megatron)
  * fp8: linear inputs take one byte, those of column-parallel linears are kept
  * after the gather (M h); what the attention core, SwiGLU and norms keep stays bf16.
  * Sources: leaf modules of MooreThreads/SimuMax, NVIDIA/Megatron-LM layer code;
@@ -191,6 +191,9 @@ logits_bytes(const struct evaluator *e, const struct strategy *s, const struct s
 {
 	static const enum rate rates[] = {[LOSS_FUSED] = RATE_LOGIT_FUSED_BYTES,
 	    [LOSS_COMPILED] = RATE_LOGIT_COMPILED_BYTES, [LOSS_EAGER] = RATE_LOGIT_EAGER_BYTES};
+	/* Megatron's own loss is written by hand, fused or not: no autograd keeps copies. */
+	bool by_hand = s->framework == FRAMEWORK_MEGATRON && s->loss == LOSS_EAGER;
+	enum rate rate = by_hand ? RATE_LOGIT_UNFUSED_BYTES : rates[s->loss];
 
-	return rate_table[rates[s->loss]].value * z->M * (double)e->model->vocab / z->tp;
+	return rate_table[rate].value * z->M * (double)e->model->vocab / z->tp;
 }

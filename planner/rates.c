@@ -85,6 +85,9 @@ RATE_CONST struct rate_row rate_table[RATES] = {
         "pytorch/torchtitan published peaks with torch.compile", NULL},
     [RATE_LOGIT_EAGER_BYTES] = {"logit_eager", 16, "bytes a logit",
         "bf16, fp32 copy, log-softmax, two gradients; KempnerForge peaks", NULL},
+    [RATE_LOGIT_UNFUSED_BYTES] = {"logit_unfused", 8, "bytes a logit",
+        "NVIDIA/Megatron-LM core/tensor_parallel/cross_entropy.py: bf16 logits, one fp32 copy that "
+        "becomes softmax and gradient in place, bf16 gradient", NULL},
     [RATE_FP8_CAST_BYTES] = {"fp8_cast", 4, "bytes an element of every linear input", REPLAY, NULL},
 };
 
