@@ -359,8 +359,9 @@ import_tables(enum config_form form)
 {
 	static const struct key *const megatron[] = {import_megatron_keys, megatron_keys, NULL};
 	static const struct key *const deepspeed[] = {import_deepspeed_keys, deepspeed_keys, NULL};
+	/* a chunked loss stays one when its parts are compiled: its class is read last */
 	static const struct key *const torchtitan[] = {
-	    import_torchtitan_keys, torchtitan_keys, NULL};
+	    torchtitan_keys, import_torchtitan_keys, NULL};
 	static const struct key *const plan[] = {import_plan_keys, NULL};
 	static const struct key *const none[] = {NULL};
 

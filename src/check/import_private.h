@@ -56,7 +56,7 @@ bool import_flag(const struct config *config, enum config_form form, const char 
 
 /* Rows that are read beside those of the emitters: other spellings, guides, older releases. */
 extern const struct key import_megatron_keys[], import_deepspeed_keys[], import_torchtitan_keys[];
-/* Both tables of a form, the extra rows first; NULL after them. */
+/* Both tables of a form in the order in which they are read; NULL after them. */
 const struct key *const *import_tables(enum config_form form);
 const struct key *import_key(enum config_form form, const char *name);
 

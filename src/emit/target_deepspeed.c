@@ -132,6 +132,31 @@ add_moe(struct str *out, const struct plan_view *plan)
 		     "        {\"params\": list(parameters), \"name\": \"parameters\"})\n");
 }
 
+/* Tensor parallelism that neither the file nor a pipeline's topology says. */
+static bool
+needs_mpu(const struct plan_view *plan)
+{
+	return plan->strategy.tp > 1 && plan->strategy.pp == 1 && !deepspeed_has_autotp(plan);
+}
+
+/* DeepSpeed's own grid has what it asks of an mpu. */
+static void
+add_mpu(struct str *out, const struct plan_view *plan)
+{
+	const struct strategy *s = &plan->strategy;
+
+	str_addf(out,
+	    "\n\nfrom deepspeed.runtime.pipe.topology import PipelineParallelGrid\n"
+	    "from deepspeed.runtime.pipe.topology import PipeModelDataParallelTopology\n\n\n"
+	    "def make_mpu():\n"
+	    "    \"\"\"Give it to deepspeed.initialize(mpu=...), after "
+	    "deepspeed.init_distributed();\n"
+	    "    the model's own layers use its get_model_parallel_group().\"\"\"\n"
+	    "    return PipelineParallelGrid(\n"
+	    "        PipeModelDataParallelTopology(num_pp=1, num_mp=%lld, num_dp=%lld))\n",
+	    (long long)s->tp, (long long)s->dp);
+}
+
 static void
 add_pipeline(struct str *out, const struct plan_view *plan)
 {
@@ -159,10 +184,9 @@ add_duties(struct str *out, const struct plan_view *plan)
 {
 	const struct strategy *s = &plan->strategy;
 
-	if (s->tp > 1 && !deepspeed_has_autotp(plan))
-		str_addf(out,
-		    "# tensor parallelism: give deepspeed.initialize() an mpu of %lld ranks%s\n",
-		    (long long)s->tp, s->pp > 1 ? " (the topology below is one)" : "");
+	if (s->tp > 1 && s->pp > 1)
+		str_add(out, "# tensor parallelism: the model's layers use the groups of the "
+			     "topology below\n");
 	if (s->recompute.kind == RECOMPUTE_FULL && s->pp == 1)
 		str_add(out, "# recompute: call each decoder layer through "
 			     "deepspeed.checkpointing.checkpoint\n");
@@ -181,6 +205,8 @@ add_client(struct str *out, const struct plan_view *plan)
 	add_duties(out, plan);
 	if (is_native_moe(plan))
 		add_moe(out, plan);
+	if (needs_mpu(plan))
+		add_mpu(out, plan);
 	if (plan->strategy.pp > 1)
 		add_pipeline(out, plan);
 }
@@ -192,7 +218,7 @@ has_duties(const struct plan_view *plan)
 	const struct strategy *s = &plan->strategy;
 
 	return is_native_moe(plan) || s->pp > 1 || s->recompute.kind != RECOMPUTE_NONE ||
-	       (s->tp > 1 && !deepspeed_has_autotp(plan));
+	       needs_mpu(plan);
 }
 
 /* --- what DeepSpeed cannot do --------------------------------------------------------------- */

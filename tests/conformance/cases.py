@@ -153,11 +153,21 @@ AXES = {
 }
 
 
-def change(rng, target, strategy, dense):
+def has_setting(axis, case):
+    """Do the emitted files of DeepSpeed hold it? Stages and groups of ranks stand in the client's code, if at all."""
+    client = case["files"].get("deepspeed_client.py", "")
+    if axis == "pp":
+        return "num_pp" in client
+    if axis == "tp":
+        return "num_mp" in client or "tensor_parallel" in case["files"]["ds_config.json"] or case["experts"] == 0
+    return axis != "ep" or case["experts"] > 0
+
+
+def change(rng, target, strategy, case):
     changed = dict(strategy)
     axes = [a for a in AXES[target] if not (a == "pp" and strategy.get("vpp"))]
-    if dense and target == "deepspeed":  # no setting holds it
-        axes.remove("ep")
+    if target == "deepspeed":
+        axes = [a for a in axes if has_setting(a, case)]
     for axis in rng.sample(axes, rng.choice([1, 1, 2])):
         changed[axis] = rng.choice([v for v in CHANGES[axis] if v != changed.get(axis)])
     return changed
@@ -261,9 +271,10 @@ def script_arguments(script):
     return connections, words[words.index("pretrain_gpt.py") + 1:]
 
 
-def make_case(target, document, files, cluster):
+def make_case(target, document, files, model):
     strategy, layers = document["strategy"], document["model"]["layers"]
     case = {
+        "model": model,
         "world": strategy["world_size"], "micro_batches": strategy["micro_batches"], "layers": layers,
         "tp": strategy["tp"], "pp": strategy["pp"], "global_batch": strategy["global_batch"],
         "experts": strategy["experts_per_rank"] * strategy["ep"], "files": files,
@@ -317,7 +328,9 @@ def check_files(target, case):
         for name, text in files.items():
             with open(os.path.join(folder, name), "w") as file:
                 file.write(text)
-        result = run("check", *(os.path.join(folder, name) for name in files), "--format", "json")
+        # DeepSpeed's files say nothing of the model
+        model = ["--model", case["model"]] if target == "deepspeed" else []
+        result = run("check", *(os.path.join(folder, name) for name in files), *model, "--format", "json")
     if result.returncode not in (0, 1):
         return None, result.stdout[-400:]
     errors = [d for d in json.loads(result.stdout)["diagnostics"] if d["severity"] == "error"]
@@ -343,7 +356,7 @@ def draw_valid(rng, target, version, wanted):
         if files is None:
             refused[reason] += 1
             continue
-        case = make_case(target, document, files, cluster)
+        case = make_case(target, document, files, model)
         case |= {"id": len(cases), "what": f"{model} {cluster} {' '.join(options_of(strategy))}"}
         cases.append((case, (model, cluster, strategy, document)))
     return cases, refused
@@ -353,7 +366,7 @@ def draw_invalid(rng, target, version, valid, wanted):
     cases = []
     while len(cases) < wanted:
         base, (model, cluster, strategy, document) = rng.choice(valid)
-        changed = change(rng, target, strategy, document["strategy"]["experts_per_rank"] == 0)
+        changed = change(rng, target, strategy, base)
         other, rules = estimate(target, version, model, cluster, changed)
         if other is None:
             continue
@@ -368,7 +381,7 @@ def draw_invalid(rng, target, version, valid, wanted):
             files, reason = emit(other, target, version)
             if files is None:
                 continue
-            case = make_case(target, other, files, cluster)
+            case = make_case(target, other, files, model)
         case |= {"id": len(cases), "rules": rules, "what": f"{model} {cluster} {' '.join(options_of(changed))}"}
         cases.append(case)
     return cases

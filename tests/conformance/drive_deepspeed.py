@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What does DeepSpeed itself say of a configuration and the client's fragment? One JSON case a line.
 
-Runs DeepSpeedConfig (with an mpu's data-parallel size where the client has one), the AutoEP parser and
+Runs DeepSpeedConfig (with the client's mpu where it has one), the AutoEP parser and
 its folding rules, native MoE layers and PipelineModule as the emitted Python makes them, and the
 expert groups of utils.groups, over torch's "fake" backend. Replaced: the kernel that DeepSpeed
 compiles for communication between CPUs.
@@ -22,28 +22,12 @@ import torch
 import deepspeed
 from deepspeed.module_inject.auto_ep_config import parse_autoep_config, validate_autoep_config
 from deepspeed.runtime.config import DeepSpeedConfig
+from deepspeed.runtime.pipe.topology import PipelineParallelGrid, PipeModelDataParallelTopology
 from deepspeed.utils import groups
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 
 sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None
-
-
-class Mpu:
-    """Sizes of the client's own tensor-parallel groups."""
-
-    def __init__(self, case):
-        self.case = case
-        if case["world"] % (case["tp"] * case["pp"]) != 0:  # as runtime/pipe/topology.py has it
-            raise ValueError("Invalid Grid")
-
-    def get_data_parallel_world_size(self):
-        return self.case["world"] // (self.case["tp"] * self.case["pp"])
-
-    def get_model_parallel_world_size(self):
-        return self.case["tp"]
-
-    get_tensor_model_parallel_world_size = get_model_parallel_world_size
 
 
 class DecoderLayer(torch.nn.Module):
@@ -60,10 +44,24 @@ class Head(DecoderLayer):
     pass
 
 
-def check_config(case, config):
-    mpu = Mpu(case) if case["tp"] > 1 and "tensor_parallel" not in config else None
-    if case["pp"] > 1:
-        mpu = Mpu(case)
+def make_mpu(case, scope):
+    """The grid of the client, or the one that a pipeline makes of its topology."""
+    if "make_mpu" in scope:
+        grid = scope["make_mpu"]()
+    elif case["pp"] > 1:
+        grid = PipelineParallelGrid(PipeModelDataParallelTopology(
+            num_pp=case["pp"], num_mp=case["tp"], num_dp=case["world"] // (case["tp"] * case["pp"])))
+    else:
+        return None
+    topology = grid.topology()
+    for name, axis in (("tp", "model"), ("pp", "pipe"), ("dp", "data")):
+        if topology.get_dim(axis) > 1:
+            compare(case, name, topology.get_axis_comm_lists(axis))
+    return grid
+
+
+def check_config(case, config, scope):
+    mpu = make_mpu(case, scope)
     parsed = DeepSpeedConfig(config, mpu=mpu)
     if case.get("global_batch") and "tensor_parallel" not in config and parsed.train_batch_size != case["global_batch"]:
         raise ValueError(f"train_batch_size {parsed.train_batch_size}, not {case['global_batch']}")
@@ -138,7 +136,7 @@ def judge(case):
     torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=case["world"])
     try:
         deepspeed.init_distributed(dist_backend="fake", verbose=False)
-        parsed = check_config(case, config)
+        parsed = check_config(case, config, scope)
         check_auto_ep(case, config, parsed)
         check_tensor_parallel(case, config)
         if "make_moe_layer" in scope:
