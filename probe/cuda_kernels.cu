@@ -12,71 +12,128 @@
 typedef __nv_bfloat16 bf16;
 
 enum { THREADS = 256 };
-static const int64_t MOST_BLOCKS = 1 << 16;
+
+/* A test that runs these on a host has launches, and a limit of blocks, of its own. */
+#ifndef LAUNCH
+#define LAUNCH(kernel, blocks, stream, ...)                                                        \
+	kernel<<<blocks, THREADS, 0, static_cast<cudaStream_t>(stream)>>>(__VA_ARGS__)
+#define MOST_BLOCKS (1 << 16)
+#endif
+
+static unsigned
+at_most(int64_t blocks)
+{
+	return (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
+}
 
 static unsigned
 blocks_for(int64_t items)
 {
-	int64_t blocks = (items + THREADS - 1) / THREADS;
-
-	return (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
+	return at_most((items + THREADS - 1) / THREADS);
 }
 
-#define STREAM static_cast<cudaStream_t>(stream)
 #define EACH(i, n)                                                                                 \
 	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n);                  \
 	     i += (int64_t)gridDim.x * blockDim.x)
+/* One block a row, since a division an element would cost more than the row's bytes. */
+#define EACH_ROW(row, n) for (int64_t row = blockIdx.x; row < (n); row += gridDim.x)
+#define EACH_COL(i, n) for (int64_t i = threadIdx.x; i < (n); i += blockDim.x)
 
-/* --- rows ---------------------------------------------------------------------------------------- */
+/* --- rows --------------------------------------------------------------------------------- */
+
+/* Rows move as words of eight elements or of one. */
+static __device__ void
+unpack(const uint4 &word, float *values)
+{
+	const __nv_bfloat162 *pairs = reinterpret_cast<const __nv_bfloat162 *>(&word);
+
+	for (int i = 0; i < 4; i++) {
+		float2 pair = __bfloat1622float2(pairs[i]);
+
+		values[2 * i] = pair.x;
+		values[2 * i + 1] = pair.y;
+	}
+}
+
+static __device__ void
+unpack(const bf16 &word, float *values)
+{
+	values[0] = __bfloat162float(word);
+}
+
+static __device__ void
+pack(const float *values, uint4 *word)
+{
+	__nv_bfloat162 *pairs = reinterpret_cast<__nv_bfloat162 *>(word);
+
+	for (int i = 0; i < 4; i++)
+		pairs[i] = __floats2bfloat162_rn(values[2 * i], values[2 * i + 1]);
+}
+
+static __device__ void
+pack(const float *values, bf16 *word)
+{
+	*word = __float2bfloat16(values[0]);
+}
+
+static bool
+wide(int64_t width, const void *a, const void *b, const void *c)
+{
+	uintptr_t all = reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b) |
+			reinterpret_cast<uintptr_t>(c);
+
+	return width % 8 == 0 && all % 16 == 0;
+}
 
 template <typename word>
 static __global__ void
 gather_rows(word *out, const word *in, const int32_t *rows, int64_t n, int64_t words)
 {
-	EACH(i, n * words)
+	EACH_ROW(row, n)
 	{
-		int32_t row = rows[i / words];
+		int64_t from = rows[row];
 
-		out[i] = row < 0 ? word() : in[row * words + i % words];
+		EACH_COL(i, words) out[row * words + i] = from < 0 ? word() : in[from * words + i];
 	}
 }
-
-struct word16 {
-	uint4 bits;
-	__device__ word16() : bits(make_uint4(0, 0, 0, 0)) {}
-};
 
 int
 cuda_gather(void *stream, void *out, const void *in, const int32_t *rows, int64_t n, int64_t width)
 {
 	if (n == 0)
 		return 0;
-	if (width % 8 == 0)
-		gather_rows<<<blocks_for(n * width / 8), THREADS, 0, STREAM>>>(
-		    static_cast<word16 *>(out), static_cast<const word16 *>(in), rows, n, width / 8);
+	if (wide(width, out, in, nullptr))
+		LAUNCH(gather_rows, at_most(n), stream, static_cast<uint4 *>(out),
+		    static_cast<const uint4 *>(in), rows, n, width / 8);
 	else
-		gather_rows<<<blocks_for(n * width), THREADS, 0, STREAM>>>(static_cast<uint16_t *>(out),
+		LAUNCH(gather_rows, at_most(n), stream, static_cast<uint16_t *>(out),
 		    static_cast<const uint16_t *>(in), rows, n, width);
 	return cudaGetLastError();
 }
 
+template <typename word>
 static __global__ void
-combine_rows(bf16 *out, const bf16 *in, const int32_t *slots, const float *gates, int64_t tokens,
-    int top_k, int64_t width)
+combine_rows(word *out, const word *in, const int32_t *slots, const float *gates, int64_t tokens,
+    int top_k, int64_t words)
 {
-	EACH(i, tokens * width)
+	enum { LANES = sizeof(word) / sizeof(bf16) };
+
+	EACH_ROW(token, tokens)
+	EACH_COL(i, words)
 	{
-		int64_t token = i / width, col = i % width;
-		float sum = 0;
+		float sum[LANES] = {0}, values[LANES];
 
 		for (int j = 0; j < top_k; j++) {
-			int32_t slot = slots[token * top_k + j];
+			int64_t slot = slots[token * top_k + j];
+			float gate = gates ? gates[token * top_k + j] : 1.0f;
 
-			if (slot >= 0)
-				sum += (gates ? gates[token * top_k + j] : 1.0f) *
-				       __bfloat162float(in[slot * width + col]);
+			if (slot < 0)
+				continue;
+			unpack(in[slot * words + i], values);
+			for (int lane = 0; lane < LANES; lane++)
+				sum[lane] += gate * values[lane];
 		}
-		out[i] = __float2bfloat16(sum);
+		pack(sum, &out[token * words + i]);
 	}
 }
 
@@ -86,8 +143,12 @@ cuda_combine(void *stream, void *out, const void *in, const int32_t *slots, cons
 {
 	if (tokens == 0)
 		return 0;
-	combine_rows<<<blocks_for(tokens * width), THREADS, 0, STREAM>>>(
-	    static_cast<bf16 *>(out), static_cast<const bf16 *>(in), slots, gates, tokens, top_k, width);
+	if (wide(width, out, in, nullptr))
+		LAUNCH(combine_rows, at_most(tokens), stream, static_cast<uint4 *>(out),
+		    static_cast<const uint4 *>(in), slots, gates, tokens, top_k, width / 8);
+	else
+		LAUNCH(combine_rows, at_most(tokens), stream, static_cast<bf16 *>(out),
+		    static_cast<const bf16 *>(in), slots, gates, tokens, top_k, width);
 	return cudaGetLastError();
 }
 
@@ -117,20 +178,30 @@ block_sum(float value)
 }
 
 /* One block a token and choice. */
+template <typename word>
 static __global__ void
-combine_rows_back(bf16 *din, float *dgates, const bf16 *dout, const bf16 *in, const int32_t *slots,
-    const float *gates, int64_t choices, int top_k, int64_t width)
+combine_rows_back(word *din, float *dgates, const word *dout, const word *in, const int32_t *slots,
+    const float *gates, int64_t choices, int top_k, int64_t words)
 {
-	for (int64_t at = blockIdx.x; at < choices; at += gridDim.x) {
-		int32_t slot = slots[at];
-		const bf16 *grad = dout + at / top_k * width;
-		float sum = 0;
+	enum { LANES = sizeof(word) / sizeof(bf16) };
 
-		for (int64_t i = threadIdx.x; slot >= 0 && i < width; i += blockDim.x) {
-			float g = __bfloat162float(grad[i]);
+	EACH_ROW(at, choices)
+	{
+		int64_t slot = slots[at];
+		const word *gradient = dout + at / top_k * words;
+		float sum = 0, gate = gates[at];
 
-			din[slot * width + i] = __float2bfloat16(gates[at] * g);
-			sum += g * __bfloat162float(in[slot * width + i]);
+		EACH_COL(i, slot < 0 ? 0 : words)
+		{
+			float grad[LANES], values[LANES];
+
+			unpack(gradient[i], grad);
+			unpack(in[slot * words + i], values);
+			for (int lane = 0; lane < LANES; lane++) {
+				sum += grad[lane] * values[lane];
+				grad[lane] *= gate;
+			}
+			pack(grad, &din[slot * words + i]);
 		}
 		sum = block_sum(sum);
 		if (threadIdx.x == 0)
@@ -146,13 +217,18 @@ cuda_combine_back(void *stream, void *din, float *dgates, const void *dout, cons
 
 	if (choices == 0)
 		return 0;
-	combine_rows_back<<<(unsigned)(choices < MOST_BLOCKS ? choices : MOST_BLOCKS), THREADS, 0, STREAM>>>(
-	    static_cast<bf16 *>(din), dgates, static_cast<const bf16 *>(dout),
-	    static_cast<const bf16 *>(in), slots, gates, choices, top_k, width);
+	if (wide(width, din, dout, in))
+		LAUNCH(combine_rows_back, at_most(choices), stream, static_cast<uint4 *>(din),
+		    dgates, static_cast<const uint4 *>(dout), static_cast<const uint4 *>(in), slots,
+		    gates, choices, top_k, width / 8);
+	else
+		LAUNCH(combine_rows_back, at_most(choices), stream, static_cast<bf16 *>(din),
+		    dgates, static_cast<const bf16 *>(dout), static_cast<const bf16 *>(in), slots,
+		    gates, choices, top_k, width);
 	return cudaGetLastError();
 }
 
-/* --- activations --------------------------------------------------------------------------------- */
+/* --- activations -------------------------------------------------------------------------- */
 
 static __global__ void
 swiglu_pairs(bf16 *out, const __nv_bfloat162 *in, int64_t n)
@@ -170,8 +246,8 @@ cuda_swiglu(void *stream, void *out, const void *in, int64_t n)
 {
 	if (n == 0)
 		return 0;
-	swiglu_pairs<<<blocks_for(n), THREADS, 0, STREAM>>>(
-	    static_cast<bf16 *>(out), static_cast<const __nv_bfloat162 *>(in), n);
+	LAUNCH(swiglu_pairs, blocks_for(n), stream, static_cast<bf16 *>(out),
+	    static_cast<const __nv_bfloat162 *>(in), n);
 	return cudaGetLastError();
 }
 
@@ -183,8 +259,9 @@ swiglu_pairs_back(__nv_bfloat162 *din, const bf16 *dout, const __nv_bfloat162 *i
 		float2 pair = __bfloat1622float2(in[i]);
 		float grad = __bfloat162float(dout[i]), sigmoid = 1 / (1 + __expf(-pair.x));
 
-		din[i] = __floats2bfloat162_rn(
-		    grad * pair.y * sigmoid * (1 + pair.x * (1 - sigmoid)), grad * pair.x * sigmoid);
+		din[i] =
+		    __floats2bfloat162_rn(grad * pair.y * sigmoid * (1 + pair.x * (1 - sigmoid)),
+			grad * pair.x * sigmoid);
 	}
 }
 
@@ -193,7 +270,7 @@ cuda_swiglu_back(void *stream, void *din, const void *dout, const void *in, int6
 {
 	if (n == 0)
 		return 0;
-	swiglu_pairs_back<<<blocks_for(n), THREADS, 0, STREAM>>>(static_cast<__nv_bfloat162 *>(din),
+	LAUNCH(swiglu_pairs_back, blocks_for(n), stream, static_cast<__nv_bfloat162 *>(din),
 	    static_cast<const bf16 *>(dout), static_cast<const __nv_bfloat162 *>(in), n);
 	return cudaGetLastError();
 }
@@ -214,8 +291,8 @@ cuda_relu2(void *stream, void *out, const void *in, int64_t n)
 {
 	if (n == 0)
 		return 0;
-	relu2_each<<<blocks_for(n), THREADS, 0, STREAM>>>(
-	    static_cast<bf16 *>(out), static_cast<const bf16 *>(in), n);
+	LAUNCH(relu2_each, blocks_for(n), stream, static_cast<bf16 *>(out),
+	    static_cast<const bf16 *>(in), n);
 	return cudaGetLastError();
 }
 
@@ -235,7 +312,7 @@ cuda_relu2_back(void *stream, void *din, const void *dout, const void *in, int64
 {
 	if (n == 0)
 		return 0;
-	relu2_each_back<<<blocks_for(n), THREADS, 0, STREAM>>>(static_cast<bf16 *>(din),
+	LAUNCH(relu2_each_back, blocks_for(n), stream, static_cast<bf16 *>(din),
 	    static_cast<const bf16 *>(dout), static_cast<const bf16 *>(in), n);
 	return cudaGetLastError();
 }
@@ -273,15 +350,15 @@ cuda_add(void *stream, void *to, const void *from, int64_t n)
 	if (n == 0)
 		return 0;
 	if (aligned)
-		add_eight<<<blocks_for(n / 8), THREADS, 0, STREAM>>>(
-		    static_cast<uint4 *>(to), static_cast<const uint4 *>(from), n / 8);
+		LAUNCH(add_eight, blocks_for(n / 8), stream, static_cast<uint4 *>(to),
+		    static_cast<const uint4 *>(from), n / 8);
 	else
-		add_each<<<blocks_for(n), THREADS, 0, STREAM>>>(
-		    static_cast<bf16 *>(to), static_cast<const bf16 *>(from), n);
+		LAUNCH(add_each, blocks_for(n), stream, static_cast<bf16 *>(to),
+		    static_cast<const bf16 *>(from), n);
 	return cudaGetLastError();
 }
 
-/* --- norm ---------------------------------------------------------------------------------------- */
+/* --- norm --------------------------------------------------------------------------------- */
 
 #define NORM_EPSILON 1e-6f
 
@@ -290,7 +367,8 @@ inverse_rms(const bf16 *row, int64_t width)
 {
 	float sum = 0;
 
-	for (int64_t i = threadIdx.x; i < width; i += blockDim.x) {
+	EACH_COL(i, width)
+	{
 		float x = __bfloat162float(row[i]);
 
 		sum += x * x;
@@ -301,12 +379,13 @@ inverse_rms(const bf16 *row, int64_t width)
 static __global__ void
 norm_rows(bf16 *out, const bf16 *in, const bf16 *scale, int64_t rows, int64_t width)
 {
-	for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+	EACH_ROW(row, rows)
+	{
 		float r = inverse_rms(in + row * width, width);
 
-		for (int64_t i = threadIdx.x; i < width; i += blockDim.x)
-			out[row * width + i] = __float2bfloat16(
-			    __bfloat162float(in[row * width + i]) * r * __bfloat162float(scale[i]));
+		EACH_COL(i, width)
+		out[row * width + i] = __float2bfloat16(
+		    __bfloat162float(in[row * width + i]) * r * __bfloat162float(scale[i]));
 	}
 }
 
@@ -315,32 +394,47 @@ cuda_norm(void *stream, void *out, const void *in, const void *scale, int64_t ro
 {
 	if (rows == 0)
 		return 0;
-	norm_rows<<<(unsigned)(rows < MOST_BLOCKS ? rows : MOST_BLOCKS), THREADS, 0, STREAM>>>(
-	    static_cast<bf16 *>(out), static_cast<const bf16 *>(in), static_cast<const bf16 *>(scale), rows,
-	    width);
+	LAUNCH(norm_rows, at_most(rows), stream, static_cast<bf16 *>(out),
+	    static_cast<const bf16 *>(in), static_cast<const bf16 *>(scale), rows, width);
 	return cudaGetLastError();
 }
 
-/* A block takes every gridDim-th row; its share of dscale is added once a column at the end of a row. */
+/*
+ * Columns of dscale are summed in the block's own memory, up to TILE of them, and added to the
+ * whole once a block: an addition a row and column would queue up at the few addresses of dscale.
+ * There are no more blocks than fill a GPU, so that each has many rows.
+ */
+enum { TILE = 8192, NORM_BLOCKS = 1024 };
+
 static __global__ void
 norm_rows_back(bf16 *din, float *dscale, const bf16 *dout, const bf16 *in, const bf16 *scale,
     int64_t rows, int64_t width)
 {
-	for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+	__shared__ float tile[TILE];
+
+	EACH_COL(i, width < TILE ? width : (int64_t)TILE) tile[i] = 0;
+	EACH_ROW(row, rows)
+	{
 		const bf16 *x = in + row * width, *grad = dout + row * width;
 		float r = inverse_rms(x, width), dot = 0;
 
-		for (int64_t i = threadIdx.x; i < width; i += blockDim.x)
-			dot += __bfloat162float(grad[i]) * __bfloat162float(scale[i]) * __bfloat162float(x[i]);
+		EACH_COL(i, width)
+		dot +=
+		    __bfloat162float(grad[i]) * __bfloat162float(scale[i]) * __bfloat162float(x[i]);
 		dot = block_sum(dot) * r * r / (float)width;
-		for (int64_t i = threadIdx.x; i < width; i += blockDim.x) {
+		EACH_COL(i, width)
+		{
 			float xi = __bfloat162float(x[i]), g = __bfloat162float(grad[i]);
 
-			atomicAdd(&dscale[i], g * xi * r);
+			if (i < TILE)
+				tile[i] += g * xi * r; /* the column is this thread's alone */
+			else
+				atomicAdd(&dscale[i], g * xi * r);
 			din[row * width + i] =
 			    __float2bfloat16(r * (g * __bfloat162float(scale[i]) - xi * dot));
 		}
 	}
+	EACH_COL(i, width < TILE ? width : (int64_t)TILE) atomicAdd(&dscale[i], tile[i]);
 }
 
 int
@@ -349,13 +443,13 @@ cuda_norm_back(void *stream, void *din, float *dscale, const void *dout, const v
 {
 	if (rows == 0)
 		return 0;
-	norm_rows_back<<<(unsigned)(rows < MOST_BLOCKS ? rows : MOST_BLOCKS), THREADS, 0, STREAM>>>(
-	    static_cast<bf16 *>(din), dscale, static_cast<const bf16 *>(dout), static_cast<const bf16 *>(in),
-	    static_cast<const bf16 *>(scale), rows, width);
+	LAUNCH(norm_rows_back, at_most(rows < NORM_BLOCKS ? rows : (int64_t)NORM_BLOCKS), stream,
+	    static_cast<bf16 *>(din), dscale, static_cast<const bf16 *>(dout),
+	    static_cast<const bf16 *>(in), static_cast<const bf16 *>(scale), rows, width);
 	return cudaGetLastError();
 }
 
-/* --- gates and optimizer ------------------------------------------------------------------------- */
+/* --- gates and optimizer ------------------------------------------------------------------ */
 
 static __global__ void
 gates_each(float *gates, const bf16 *logits, const int32_t *chosen, int64_t tokens, int top_k,
@@ -382,8 +476,8 @@ cuda_gates(void *stream, float *gates, const void *logits, const int32_t *chosen
 {
 	if (tokens == 0)
 		return 0;
-	gates_each<<<blocks_for(tokens), THREADS, 0, STREAM>>>(
-	    gates, static_cast<const bf16 *>(logits), chosen, tokens, top_k, experts);
+	LAUNCH(gates_each, blocks_for(tokens), stream, gates, static_cast<const bf16 *>(logits),
+	    chosen, tokens, top_k, experts);
 	return cudaGetLastError();
 }
 
@@ -412,11 +506,12 @@ cuda_gates_back(void *stream, void *dlogits, const float *dgates, const float *g
 
 	if (tokens == 0)
 		return 0;
-	error = cudaMemsetAsync(dlogits, 0, (size_t)(tokens * experts) * sizeof(bf16), STREAM);
+	error = cudaMemsetAsync(dlogits, 0, (size_t)(tokens * experts) * sizeof(bf16),
+	    static_cast<cudaStream_t>(stream));
 	if (error != cudaSuccess)
 		return error;
-	gates_each_back<<<blocks_for(tokens), THREADS, 0, STREAM>>>(
-	    static_cast<bf16 *>(dlogits), dgates, gates, chosen, tokens, top_k, experts);
+	LAUNCH(gates_each_back, blocks_for(tokens), stream, static_cast<bf16 *>(dlogits), dgates,
+	    gates, chosen, tokens, top_k, experts);
 	return cudaGetLastError();
 }
 
@@ -433,8 +528,8 @@ adam_each(bf16 *weights, float *master, float *m, float *v, const float *gradien
 		float g = gradient[i];
 		float first = a.beta1 * m[i] + (1 - a.beta1) * g;
 		float second = a.beta2 * v[i] + (1 - a.beta2) * g * g;
-		float w = master[i] -
-			  a.rate * (first / a.correction1) / (sqrtf(second / a.correction2) + a.epsilon);
+		float w = master[i] - a.rate * (first / a.correction1) /
+					  (sqrtf(second / a.correction2) + a.epsilon);
 
 		m[i] = first;
 		v[i] = second;
@@ -451,7 +546,34 @@ cuda_adam(void *stream, void *weights, float *master, float *m, float *v, const 
 
 	if (n == 0)
 		return 0;
-	adam_each<<<blocks_for(n), THREADS, 0, STREAM>>>(
-	    static_cast<bf16 *>(weights), master, m, v, gradient, n, a);
+	LAUNCH(adam_each, blocks_for(n), stream, static_cast<bf16 *>(weights), master, m, v,
+	    gradient, n, a);
+	return cudaGetLastError();
+}
+
+/* --- addresses ---------------------------------------------------------------------------- */
+
+enum { AT_ONCE = 256 }; /* 2 KiB of the 4 KiB that a launch may carry */
+struct addresses {
+	const void *values[AT_ONCE];
+};
+
+static __global__ void
+store_each(const void **to, addresses from, int n)
+{
+	EACH(i, n) to[i] = from.values[i];
+}
+
+int
+cuda_store_addresses(void *stream, const void **to, const void *const *from, int n)
+{
+	for (int at = 0; at < n; at += AT_ONCE) {
+		addresses some;
+		int count = n - at < AT_ONCE ? n - at : AT_ONCE;
+
+		for (int i = 0; i < count; i++)
+			some.values[i] = from[at + i];
+		LAUNCH(store_each, blocks_for(count), stream, to + at, some, count);
+	}
 	return cudaGetLastError();
 }

@@ -36,6 +36,8 @@ int cuda_gates_back(void *stream, void *dlogits, const float *dgates, const floa
 /* values: rate, beta1, beta2, epsilon, 1 - beta1^step, 1 - beta2^step */
 int cuda_adam(void *stream, void *weights, float *master, float *m, float *v, const float *gradient,
     int64_t n, const float values[6]);
+/* Carried by the launch itself: a copy from pageable memory may wait for the stream. */
+int cuda_store_addresses(void *stream, const void **to, const void *const *from, int n);
 
 #ifdef __cplusplus
 }
