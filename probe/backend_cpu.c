@@ -350,6 +350,15 @@ cpu_mark(struct backend *b, int event, enum stream stream)
 	return 0;
 }
 
+/* What is behind a mark on the host is done when the mark is made. */
+static bool
+cpu_passed(struct backend *b, int event)
+{
+	(void)b;
+	(void)event;
+	return true;
+}
+
 static double
 cpu_elapsed(struct backend *b, int from, int to)
 {
@@ -384,6 +393,7 @@ moeplan_backend(void)
 	    .gemm = cpu_gemm,
 	    .grouped = cpu_grouped,
 	    .mark = cpu_mark,
+	    .passed = cpu_passed,
 	    .elapsed = cpu_elapsed,
 	};
 

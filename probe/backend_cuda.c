@@ -38,6 +38,7 @@ moeplan_backend(void)
 	    .gemm = cuda_gemm,
 	    .grouped = cuda_grouped,
 	    .mark = cuda_mark,
+	    .passed = cuda_passed,
 	    .elapsed = cuda_elapsed,
 	};
 

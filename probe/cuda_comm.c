@@ -121,6 +121,17 @@ comm_state(struct cuda *c, const struct comm *comm)
 }
 
 enum op_state
+cuda_comms_state(struct cuda *c)
+{
+	int i;
+
+	for (i = 0; i < c->n_comms; i++)
+		if (&c->comms[i] != c->child && comm_state(c, &c->comms[i]) == OP_FAILED)
+			return OP_FAILED;
+	return OP_DONE;
+}
+
+enum op_state
 cuda_progress(struct backend *b, enum stream stream)
 {
 	struct cuda *c = b->state;
@@ -129,11 +140,11 @@ cuda_progress(struct backend *b, enum stream stream)
 	if (state != OP_DONE || !c->child)
 		return state;
 	state = comm_state(c, c->child);
-	if (state == OP_DONE) {
-		if (c->child->nccl)
-			ncclCommCount(c->child->nccl, &c->child->size);
+	if (state == OP_DONE && c->child->nccl)
+		state = nccl_state(
+		    c, ncclCommCount(c->child->nccl, &c->child->size), "counting a group");
+	if (state != OP_BUSY)
 		c->child = NULL;
-	}
 	return state;
 }
 

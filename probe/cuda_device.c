@@ -50,6 +50,16 @@ cuda_devices(struct backend *b)
 /* --- beginning and end -------------------------------------------------------------------- */
 
 static int
+make_stream(struct cuda *c, int priority, struct CUstream_st **stream, struct CUevent_st **event)
+{
+	if (cuda_failed(c, cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, priority),
+		"making streams") != 0)
+		return -1;
+	return cuda_failed(
+	    c, cudaEventCreateWithFlags(event, cudaEventDisableTiming), "making events");
+}
+
+static int
 make_streams(struct cuda *c)
 {
 	int least, greatest, i;
@@ -57,21 +67,35 @@ make_streams(struct cuda *c)
 	if (cuda_failed(
 		c, cudaDeviceGetStreamPriorityRange(&least, &greatest), "stream priorities") != 0)
 		return -1;
-	for (i = 0; i < STREAMS; i++) {
-		/* communication starts beside a product that fills the device */
-		int priority = i == STREAM_COMPUTE ? least : greatest;
-
-		if (cuda_failed(c,
-			cudaStreamCreateWithPriority(
-			    &c->streams[i], cudaStreamNonBlocking, priority),
-			"streams") != 0 ||
-		    cuda_failed(c, cudaEventCreateWithFlags(&c->order[i], cudaEventDisableTiming),
-			"events") != 0)
+	for (i = 0; i < STREAMS; i++) /* communication starts beside a product that fills all */
+		if (make_stream(c, i == STREAM_COMPUTE ? least : greatest, &c->streams[i],
+			&c->order[i]) != 0)
 			return -1;
-	}
+	for (i = 0; i < CUDA_SIDE_STREAMS; i++)
+		if (make_stream(c, least, &c->side[i], &c->side_done[i]) != 0)
+			return -1;
 	for (i = 0; i < PROBE_EVENTS; i++)
-		if (cuda_failed(c, cudaEventCreate(&c->marks[i]), "events") != 0)
+		if (cuda_failed(c, cudaEventCreate(&c->marks[i]), "making events") != 0)
 			return -1;
+	return 0;
+}
+
+/*
+ * NCCL starts the operations of several communicators in the host's order when asked to, from
+ * driver 12.3 on by waiting for the one before to start. Older drivers wait for its end (NCCL
+ * src/enqueue.cc, getImplicitOrder): a send would wait for a receive that is posted behind it.
+ */
+enum { ORDERED_SINCE = 12030 };
+
+static int
+order_launches(struct cuda *c)
+{
+	int driver = 0;
+
+	if (cuda_failed(c, cudaDriverGetVersion(&driver), "the driver's version") != 0)
+		return -1;
+	if (driver >= ORDERED_SINCE)
+		setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
 	return 0;
 }
 
@@ -86,8 +110,8 @@ cuda_open(struct backend *b, int rank, int world, int local_rank)
 		return -1;
 	c->rank = rank;
 	c->world = world;
-	setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
-	if (cuda_failed(c, cudaGetDeviceCount(&visible), "no GPU") != 0)
+	if (cuda_failed(c, cudaGetDeviceCount(&visible), "counting GPUs") != 0 ||
+	    order_launches(c) != 0)
 		return -1;
 	if (local_rank < 0)
 		local_rank = 0;
@@ -119,6 +143,10 @@ cuda_close(struct backend *b)
 	for (i = 0; i < STREAMS; i++) {
 		cudaEventDestroy(c->order[i]);
 		cudaStreamDestroy(c->streams[i]);
+	}
+	for (i = 0; i < CUDA_SIDE_STREAMS; i++) {
+		cudaEventDestroy(c->side_done[i]);
+		cudaStreamDestroy(c->side[i]);
 	}
 	/* Communicators go with the process: destroying them waits for all ranks. */
 	free(c);
@@ -221,6 +249,7 @@ cuda_fill(struct backend *b, void *to, int byte, size_t bytes)
 
 /* --- order of streams --------------------------------------------------------------------- */
 
+/* Waiting may be for a peer that another communicator knows to be gone. */
 enum op_state
 cuda_sync(struct backend *b, enum stream stream)
 {
@@ -232,7 +261,7 @@ cuda_sync(struct backend *b, enum stream stream)
 		return state;
 	error = cudaStreamQuery(c->streams[stream]);
 	if (error == cudaErrorNotReady)
-		return OP_BUSY;
+		return cuda_comms_state(c) == OP_FAILED ? OP_FAILED : OP_BUSY;
 	return cuda_failed(c, error, "the GPU") == 0 ? OP_DONE : OP_FAILED;
 }
 
@@ -250,6 +279,34 @@ cuda_depend(struct backend *b, enum stream later, enum stream earlier)
 		c, cudaStreamWaitEvent(c->streams[later], c->order[earlier], 0), "ordering") != 0)
 		return OP_FAILED;
 	return OP_DONE;
+}
+
+int
+cuda_fork(struct cuda *c, int n)
+{
+	struct CUevent_st *begun = c->order[STREAM_COMPUTE];
+	int i;
+
+	if (cuda_failed(c, cudaEventRecord(begun, c->streams[STREAM_COMPUTE]), "ordering") != 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		if (cuda_failed(c, cudaStreamWaitEvent(c->side[i], begun, 0), "ordering") != 0)
+			return -1;
+	return 0;
+}
+
+int
+cuda_join(struct cuda *c, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (cuda_failed(c, cudaEventRecord(c->side_done[i], c->side[i]), "ordering") != 0 ||
+		    cuda_failed(c,
+			cudaStreamWaitEvent(c->streams[STREAM_COMPUTE], c->side_done[i], 0),
+			"ordering") != 0)
+			return -1;
+	return 0;
 }
 
 int
@@ -274,13 +331,21 @@ cuda_mark(struct backend *b, int event, enum stream stream)
 	return cuda_failed(c, cudaEventRecord(c->marks[event], c->streams[stream]), "marks");
 }
 
+bool
+cuda_passed(struct backend *b, int event)
+{
+	struct cuda *c = b->state;
+
+	return cudaEventQuery(c->marks[event]) == cudaSuccess;
+}
+
 double
 cuda_elapsed(struct backend *b, int from, int to)
 {
 	struct cuda *c = b->state;
 	float ms = 0;
 
-	return cudaEventElapsedTime(&ms, c->marks[from], c->marks[to]) == cudaSuccess
-		   ? (double)ms * 1e-3
-		   : 0;
+	if (cuda_failed(c, cudaEventElapsedTime(&ms, c->marks[from], c->marks[to]), "a time") != 0)
+		return -1;
+	return (double)ms * 1e-3;
 }

@@ -2,12 +2,15 @@
 /*
  * Matrix products by cuBLAS: one, or those of all experts.
  *
- * Row-major C = A B is cuBLAS' column-major C^T = B^T A^T.
+ * Row-major C = A B is cuBLAS' column-major C^T = B^T A^T. Experts' products run either by one
+ * grouped call or as a loop over a few streams, as Transformer Engine's default does.
  */
 #include <cublas_v2.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "probe/cuda_entries.h"
+#include "probe/cuda_kernels.h"
 #include "probe/cuda_private.h"
 
 static int
@@ -19,15 +22,25 @@ cublas_failed(struct cuda *c, cublasStatus_t status, const char *what)
 	return -1;
 }
 
+static int
+make_handle(struct cuda *c, struct CUstream_st *stream, cublasHandle_t *handle)
+{
+	if (cublas_failed(c, cublasCreate(handle), "starting cuBLAS") != 0)
+		return -1;
+	return cublas_failed(c, cublasSetStream(*handle, stream), "cuBLAS' stream");
+}
+
 int
 cuda_make_cublas(struct backend *b)
 {
 	struct cuda *c = b->state;
+	int i;
 
-	if (cublas_failed(c, cublasCreate(&c->cublas), "starting cuBLAS") != 0 ||
-	    cublas_failed(
-		c, cublasSetStream(c->cublas, c->streams[STREAM_COMPUTE]), "cuBLAS' stream") != 0)
+	if (make_handle(c, c->streams[STREAM_COMPUTE], &c->cublas) != 0)
 		return -1;
+	for (i = 0; i < CUDA_SIDE_STREAMS; i++)
+		if (make_handle(c, c->side[i], &c->side_cublas[i]) != 0)
+			return -1;
 	c->pointers = cuda_alloc(b, 3 * CUDA_MAX_GROUPED * sizeof(void *));
 	return c->pointers ? 0 : -1;
 }
@@ -36,10 +49,28 @@ void
 cuda_free_cublas(struct backend *b)
 {
 	struct cuda *c = b->state;
+	int i;
 
 	cuda_release(b, c->pointers);
+	for (i = 0; i < CUDA_SIDE_STREAMS; i++)
+		if (c->side_cublas[i])
+			cublasDestroy(c->side_cublas[i]);
 	if (c->cublas)
 		cublasDestroy(c->cublas);
+}
+
+/* --- products ----------------------------------------------------------------------------- */
+
+static int
+multiply(struct cuda *c, cublasHandle_t handle, const struct gemm *g)
+{
+	return cublas_failed(c,
+	    cublasGemmEx(handle, g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+		g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)g->n, (int)g->m, (int)g->k,
+		&g->alpha, g->b, CUDA_R_16BF, (int)g->ldb, g->a, CUDA_R_16BF, (int)g->lda, &g->beta,
+		g->c, g->float_out ? CUDA_R_32F : CUDA_R_16BF, (int)g->ldc, CUBLAS_COMPUTE_32F,
+		CUBLAS_GEMM_DEFAULT),
+	    "cublasGemmEx");
 }
 
 int
@@ -47,13 +78,7 @@ cuda_gemm(struct backend *b, const struct gemm *g)
 {
 	struct cuda *c = b->state;
 
-	return cublas_failed(c,
-	    cublasGemmEx(c->cublas, g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-		g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)g->n, (int)g->m, (int)g->k,
-		&g->alpha, g->b, CUDA_R_16BF, (int)g->ldb, g->a, CUDA_R_16BF, (int)g->lda, &g->beta,
-		g->c, g->float_out ? CUDA_R_32F : CUDA_R_16BF, (int)g->ldc, CUBLAS_COMPUTE_32F,
-		CUBLAS_GEMM_DEFAULT),
-	    "cublasGemmEx");
+	return multiply(c, c->cublas, g);
 }
 
 /* Host arrays of the grouped call, one group a product. */
@@ -91,35 +116,58 @@ fill_grouped(struct grouped *h, const struct gemm *gemms, int n)
 	}
 }
 
+/* A and B are bf16 and so must C be: cuBLAS groups no products that sum into float. */
 static int
-grouped_call(struct cuda *c, const struct gemm *gemms, int n)
+grouped_call(struct backend *b, const struct gemm *gemms, int n)
 {
+	struct cuda *c = b->state;
 	struct grouped *h = malloc(sizeof(*h));
 	int result = -1;
 
-	if (!h)
+	if (!h) {
+		snprintf(c->error, sizeof(c->error), "no host memory for %d products", n);
 		return -1;
+	}
 	fill_grouped(h, gemms, n);
-	if (cuda_upload(c, c->pointers, h->pointers, 3 * (size_t)n * sizeof(void *)) == 0)
+	if (cuda_launched(b,
+		cuda_store_addresses(cuda_compute_stream(b), c->pointers, h->pointers, 3 * n),
+		"addresses") == 0)
 		result = cublas_failed(c,
 		    cublasGemmGroupedBatchedEx(c->cublas, h->op_a, h->op_b, h->m, h->n, h->k,
-			h->alpha, (const void *const *)c->pointers, CUDA_R_16BF, h->lda,
-			(const void *const *)(c->pointers + n), CUDA_R_16BF, h->ldb, h->beta,
-			c->pointers + 2 * n, CUDA_R_16BF, h->ldc, n, h->size, CUBLAS_COMPUTE_32F),
+			h->alpha, c->pointers, CUDA_R_16BF, h->lda, c->pointers + n, CUDA_R_16BF,
+			h->ldb, h->beta, (void *const *)(c->pointers + 2 * n), CUDA_R_16BF, h->ldc,
+			n, h->size, CUBLAS_COMPUTE_32F),
 		    "cublasGemmGroupedBatchedEx");
 	free(h);
 	return result;
 }
 
+static int
+loop(struct backend *b, const struct gemm *gemms, int n)
+{
+	struct cuda *c = b->state;
+	int streams = n < CUDA_SIDE_STREAMS ? n : CUDA_SIDE_STREAMS, i;
+
+	if (n == 1)
+		return cuda_gemm(b, gemms);
+	if (cuda_fork(c, streams) != 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		if (multiply(c, c->side_cublas[i % streams], &gemms[i]) != 0)
+			return -1;
+	return cuda_join(c, streams);
+}
+
 int
 cuda_grouped(struct backend *b, const struct gemm *gemms, int n, enum grouped_engine engine)
 {
-	int i;
+	struct cuda *c = b->state;
 
-	if (engine == GROUPED_API && n <= CUDA_MAX_GROUPED)
-		return grouped_call(b->state, gemms, n);
-	for (i = 0; i < n; i++)
-		if (cuda_gemm(b, &gemms[i]) != 0)
-			return -1;
-	return 0;
+	if (engine == GROUPED_LOOP)
+		return loop(b, gemms, n);
+	if (n <= CUDA_MAX_GROUPED)
+		return grouped_call(b, gemms, n);
+	snprintf(c->error, sizeof(c->error), "%d grouped products, at most %d are possible", n,
+	    CUDA_MAX_GROUPED);
+	return -1;
 }

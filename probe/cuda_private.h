@@ -10,7 +10,7 @@
  */
 #include "probe/probe.h"
 
-enum { CUDA_MAX_COMMS = 64, CUDA_MAX_GROUPED = 2048 };
+enum { CUDA_MAX_COMMS = 64, CUDA_MAX_GROUPED = 2048, CUDA_SIDE_STREAMS = 4 };
 
 struct CUstream_st;
 struct CUevent_st;
@@ -27,11 +27,15 @@ struct cuda {
 	struct CUstream_st *streams[STREAMS];
 	struct CUevent_st *marks[PROBE_EVENTS], *order[STREAMS];
 	struct cublasContext *cublas;
+	/* products that need not wait for each other, each stream with a handle of its own */
+	struct CUstream_st *side[CUDA_SIDE_STREAMS];
+	struct CUevent_st *side_done[CUDA_SIDE_STREAMS];
+	struct cublasContext *side_cublas[CUDA_SIDE_STREAMS];
 	struct comm comms[CUDA_MAX_COMMS];
 	int n_comms;
 	struct comm *last[STREAMS]; /* whose operation was posted last; its state is the stream's */
 	struct comm *child;	    /* of a split that is going on */
-	void **pointers;	    /* on the device, 3 * CUDA_MAX_GROUPED */
+	const void **pointers;	    /* on the device, 3 * CUDA_MAX_GROUPED */
 	char error[PROBE_TEXT_MAX];
 };
 
@@ -50,8 +54,12 @@ uint64_t cuda_free_bytes(struct backend *b);
 int cuda_fill(struct backend *b, void *to, int byte, size_t bytes);
 enum op_state cuda_sync(struct backend *b, enum stream stream);
 enum op_state cuda_depend(struct backend *b, enum stream later, enum stream earlier);
+bool cuda_passed(struct backend *b, int event);
 int cuda_mark(struct backend *b, int event, enum stream stream);
 double cuda_elapsed(struct backend *b, int from, int to);
+/* Side streams begin behind the computation; the computation goes on behind them. */
+int cuda_fork(struct cuda *c, int n);
+int cuda_join(struct cuda *c, int n);
 /* In order with the computation; what is on the host may be used again when it returns. */
 int cuda_upload(struct cuda *c, void *to, const void *from, size_t bytes);
 int cuda_download(struct cuda *c, void *to, const void *from, size_t bytes);
@@ -68,6 +76,8 @@ enum op_state cuda_split(
     struct backend *b, struct comm *parent, int color, int key, struct comm **comm);
 enum op_state cuda_collective(struct backend *b, enum stream stream, const struct collective *o);
 enum op_state cuda_progress(struct backend *b, enum stream stream);
+/* Of all communicators: the first that has failed. */
+enum op_state cuda_comms_state(struct cuda *c);
 void cuda_abort(struct backend *b);
 int cuda_nccl_version(void);
 

@@ -14,7 +14,7 @@
  * Three element types: activations and weights ("act": the backend's own type),
  * float for gradients, optimizer state and gates, int32_t for row numbers.
  */
-enum { PROBE_ABI = 1, PROBE_ID_BYTES = 128, PROBE_TEXT_MAX = 512 };
+enum { PROBE_ABI = 2, PROBE_ID_BYTES = 128, PROBE_TEXT_MAX = 512 };
 
 enum stream {
 	STREAM_COMPUTE,
@@ -164,8 +164,10 @@ struct backend_ops {
 	int (*adam)(struct backend *b, void *weights, float *master, float *m, float *v,
 	    const float *gradient, int64_t n, const struct adam *adam);
 
-	/* Marks a moment on a stream; elapsed() after sync() of that stream. */
+	/* Marks a moment on a stream; elapsed() after sync() of that stream, < 0: no time. */
 	int (*mark)(struct backend *b, int event, enum stream stream);
+	/* Whether the stream has come as far as the mark. */
+	bool (*passed)(struct backend *b, int event);
 	double (*elapsed)(struct backend *b, int from, int to);
 };
 enum { PROBE_EVENTS = 4096 };

@@ -62,7 +62,7 @@ session_alloc(struct session *s, size_t bytes)
 void
 session_release(struct session *s, void *memory, size_t bytes)
 {
-	if (!memory)
+	if (!memory || control_failed(s->control))
 		return;
 	s->backend.ops->release(&s->backend, memory);
 	s->allocated_bytes -= bytes;
@@ -77,28 +77,13 @@ nap(int *times)
 	nanosleep(&pause, NULL);
 }
 
-typedef enum op_state ask_fn(struct session *s, enum stream stream);
-
-static enum op_state
-ask_progress(struct session *s, enum stream stream)
-{
-	return s->backend.ops->progress(&s->backend, stream);
-}
-
-static enum op_state
-ask_sync(struct session *s, enum stream stream)
-{
-	return s->backend.ops->sync(&s->backend, stream);
-}
-
-static int
-until_done(
-    struct session *s, enum op_state state, ask_fn *ask, enum stream stream, const char *what)
+int
+session_progress(struct session *s, enum op_state state, enum stream stream, const char *what)
 {
 	int times = 0;
 
 	while (state == OP_BUSY && !control_failed(s->control)) {
-		state = ask(s, stream);
+		state = s->backend.ops->progress(&s->backend, stream);
 		if (state == OP_BUSY)
 			nap(&times);
 	}
@@ -112,7 +97,7 @@ depend(struct session *s, enum stream later, enum stream earlier, const char *wh
 {
 	enum op_state state = s->backend.ops->depend(&s->backend, later, earlier);
 
-	if (until_done(s, state, ask_progress, earlier, what) != 0)
+	if (session_progress(s, state, earlier, what) != 0)
 		return -1;
 	if (state == OP_BUSY && s->backend.ops->depend(&s->backend, later, earlier) == OP_FAILED)
 		return session_fail(s, what);
@@ -124,7 +109,7 @@ post(struct session *s, enum stream stream, const struct collective *c, const ch
 {
 	enum op_state state = s->backend.ops->collective(&s->backend, stream, c);
 
-	return until_done(s, state, ask_progress, stream, what);
+	return session_progress(s, state, stream, what);
 }
 
 /* --- timing ------------------------------------------------------------------------------- */
@@ -137,13 +122,19 @@ part_begin(struct session *s, enum part part, enum stream stream)
 	if (stream == STREAM_COMPUTE)
 		s->open_part = (int)part;
 	s->parts[part][s->backward].ran++;
-	interval->part = part;
-	interval->backward = s->backward;
-	interval->from = -1;
+	*interval = (struct interval){.part = part, .from = -1, .backward = s->backward};
 	if (s->events + 2 > PROBE_EVENTS)
 		return;
 	interval->from = s->events++;
 	s->backend.ops->mark(&s->backend, interval->from, stream);
+}
+
+/* The part that was begun last and not ended yet is an operation among ranks. */
+static void
+name_part(struct session *s, const char *what, const char *group)
+{
+	s->intervals[s->n_intervals].what = what;
+	s->intervals[s->n_intervals].group = group;
 }
 
 void
@@ -166,6 +157,7 @@ timing_reset(struct session *s)
 	s->events = 0;
 	s->open_part = -1;
 	s->n_intervals = 0;
+	s->oldest = 0;
 	memset(s->parts, 0, sizeof(s->parts));
 }
 
@@ -177,8 +169,11 @@ timing_collect(struct session *s)
 	for (i = 0; i < s->n_intervals; i++) {
 		const struct interval *interval = &s->intervals[i];
 		struct part_time *time = &s->parts[interval->part][interval->backward];
+		double seconds = s->backend.ops->elapsed(&s->backend, interval->from, interval->to);
 
-		time->seconds += s->backend.ops->elapsed(&s->backend, interval->from, interval->to);
+		if (seconds < 0)
+			continue;
+		time->seconds += seconds;
 		time->timed++;
 	}
 }
@@ -198,6 +193,7 @@ session_collective(struct session *s, enum part part, const char *group, const s
 	control_enter(s->control, what, group);
 	result = depend(s, STREAM_COMM, STREAM_COMPUTE, what);
 	part_begin(s, part, STREAM_COMM);
+	name_part(s, what, group);
 	if (result == 0)
 		result = post(s, STREAM_COMM, c, what);
 	part_end(s, STREAM_COMM);
@@ -258,6 +254,7 @@ session_receive(struct session *s, bool backward, void *to, int64_t elements)
 	control_enter(s->control, "receive", backward ? "pp backward" : "pp forward");
 	result = depend(s, stream, STREAM_COMPUTE, "receive");
 	part_begin(s, PART_HANDOFF, stream);
+	name_part(s, "receive", backward ? "pp backward" : "pp forward");
 	if (result == 0)
 		result = post(s, stream, &c, "receive");
 	part_end(s, stream);
@@ -278,15 +275,43 @@ session_sent(struct session *s)
 	return result;
 }
 
+/* Tells the watchdog where the device is, as soon as it is somewhere else. */
+static void
+say_oldest(struct session *s, const char *what, int *told)
+{
+	const struct interval *interval;
+
+	while (s->oldest < s->n_intervals &&
+	       s->backend.ops->passed(&s->backend, s->intervals[s->oldest].to))
+		s->oldest++;
+	if (s->oldest == *told)
+		return;
+	*told = s->oldest;
+	interval = &s->intervals[s->oldest];
+	if (s->oldest == s->n_intervals)
+		control_enter(s->control, "wait", what);
+	else if (interval->what)
+		control_enter(s->control, interval->what, interval->group);
+	else
+		control_enter(s->control, part_rows[interval->part].name, "the device");
+}
+
 int
 session_sync(struct session *s, enum stream stream, const char *what)
 {
-	int result;
+	enum op_state state;
+	int times = 0, told = -1;
 
 	control_enter(s->control, "wait", what);
-	result = until_done(s, OP_BUSY, ask_sync, stream, what);
+	while ((state = s->backend.ops->sync(&s->backend, stream)) == OP_BUSY &&
+	       !control_failed(s->control)) {
+		say_oldest(s, what, &told);
+		nap(&times);
+	}
 	control_leave(s->control);
-	return result;
+	if (state == OP_FAILED)
+		return session_fail(s, what);
+	return control_failed(s->control) ? -1 : 0;
 }
 
 int

@@ -72,8 +72,10 @@ struct session {
 	struct interval {
 		int part, from, to;
 		bool backward;
-	} * intervals;
+		const char *what, *group; /* of an operation among ranks, else NULL */
+	} *intervals;
 	int n_intervals;
+	int oldest; /* of the intervals: all before it are over */
 	int open_part; /* on the computation's stream, -1 none: a collective inside interrupts it */
 	struct part_time parts[PARTS][2];
 	uint64_t allocated_bytes, peak_bytes;
@@ -83,7 +85,11 @@ struct session {
 /* All return -1 once the session has failed; the reason is with the control. */
 int session_fail(struct session *s, const char *what);
 void *session_alloc(struct session *s, size_t bytes);
+/* Once failed, memory stays: giving it back may wait for an operation that never ends. */
 void session_release(struct session *s, void *memory, size_t bytes);
+/* Asks about what was posted on the stream until it is on its way. */
+int session_progress(
+    struct session *s, enum op_state state, enum stream stream, const char *what);
 
 /* Makes the world and all groups, uses each once, and checks on the wire who is in it. */
 int session_groups(struct session *s);
@@ -98,6 +104,7 @@ int session_send(struct session *s, bool backward, const void *from, int64_t ele
 int session_receive(struct session *s, bool backward, void *to, int64_t elements);
 /* The computation waits for all gradients that were sent: their memory is used again. */
 int session_sent(struct session *s);
+/* Meanwhile the watchdog hears of the oldest operation that is not over, one after the other. */
 int session_sync(struct session *s, enum stream stream, const char *what);
 int session_sync_all(struct session *s, const char *what);
 

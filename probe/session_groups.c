@@ -46,26 +46,14 @@ locate(const struct group_kind *kind, int rank, struct group_comm *group)
 }
 
 static int
-wait_comm(struct session *s, enum op_state state, const char *name)
-{
-	int result = 0;
-
-	while (state == OP_BUSY && !control_failed(s->control))
-		state = s->backend.ops->progress(&s->backend, STREAM_COMM);
-	if (state == OP_FAILED)
-		result = session_fail(s, name);
-	return control_failed(s->control) ? -1 : result;
-}
-
-static int
 make_split(struct session *s, int color, int key, const char *name, struct comm **comm)
 {
 	int result;
 
 	control_enter(s->control, "split", name);
 	*comm = NULL;
-	result =
-	    wait_comm(s, s->backend.ops->split(&s->backend, s->world_comm, color, key, comm), name);
+	result = session_progress(s,
+	    s->backend.ops->split(&s->backend, s->world_comm, color, key, comm), STREAM_COMM, name);
 	control_leave(s->control);
 	return result;
 }
@@ -246,7 +234,8 @@ make_world(struct session *s)
 	if (control_share(s->control, id, sizeof(id)) != 0)
 		return -1;
 	control_enter(s->control, "init", "world");
-	result = wait_comm(s, s->backend.ops->world(&s->backend, id, &s->world_comm), "the world");
+	result = session_progress(
+	    s, s->backend.ops->world(&s->backend, id, &s->world_comm), STREAM_COMM, "the world");
 	control_leave(s->control);
 	return result;
 }

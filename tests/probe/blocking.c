@@ -459,6 +459,15 @@ blocking_mark(struct backend *b, int event, enum stream stream)
 	return 0;
 }
 
+/* What is behind a mark on the host is done when the mark is made. */
+static bool
+blocking_passed(struct backend *b, int event)
+{
+	(void)b;
+	(void)event;
+	return true;
+}
+
 static double
 blocking_elapsed(struct backend *b, int from, int to)
 {
@@ -491,6 +500,7 @@ blocking_backend(void)
 	    .gemm = blocking_gemm,
 	    .grouped = blocking_grouped,
 	    .mark = blocking_mark,
+	    .passed = blocking_passed,
 	    .elapsed = blocking_elapsed,
 	};
 
