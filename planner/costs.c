@@ -63,44 +63,51 @@ level_of_stride(const struct links *links, int64_t stride)
  * What seconds of a layer depend on: strategies that differ only in pipeline,
  * full recompute or sharding share them, and a search asks for them in a row.
  */
-static struct time_key
-time_key(const struct strategy *s)
+static void
+time_key(const struct strategy *s, struct time_key *key)
 {
-	struct time_key key;
+	memset(key, 0, sizeof(*key)); /* compared as bytes, padding too */
+	key->world = s->world;
+	key->tp = s->tp;
+	key->cp = s->cp;
+	key->ep = s->ep;
+	key->etp = s->etp;
+	key->micro_batch = s->micro_batch;
+	key->seq_len = s->seq_len;
+	key->capacity = s->capacity;
+	key->modules = s->recompute.kind == RECOMPUTE_SELECTIVE ? s->recompute.modules : 0;
+	key->framework = (int)s->framework;
+	key->dispatcher = (int)s->dispatcher;
+	key->precision = (int)s->precision;
+	key->loss = (int)s->loss;
+	key->overlap = s->overlap;
+	key->graphs = s->cuda_graphs;
+}
 
-	memset(&key, 0, sizeof(key)); /* compared as bytes, padding too */
-	key.world = s->world;
-	key.tp = s->tp;
-	key.cp = s->cp;
-	key.ep = s->ep;
-	key.etp = s->etp;
-	key.micro_batch = s->micro_batch;
-	key.seq_len = s->seq_len;
-	key.capacity = s->capacity;
-	key.modules = s->recompute.kind == RECOMPUTE_SELECTIVE ? s->recompute.modules : 0;
-	key.framework = (int)s->framework;
-	key.dispatcher = (int)s->dispatcher;
-	key.precision = (int)s->precision;
-	key.loss = (int)s->loss;
-	key.overlap = s->overlap;
-	key.graphs = s->cuda_graphs;
-	return key;
+static struct time_slot *
+time_slot_of(const struct evaluator *e, const struct time_key *key)
+{
+	int64_t sum = key->tp + 3 * key->cp + 7 * key->ep + 11 * key->etp + 13 * key->micro_batch +
+	    17 * key->dispatcher + 29 * key->modules;
+
+	return &e->slots[(size_t)sum % TIME_SLOTS];
 }
 
 static void
 times_init(const struct evaluator *e, const struct strategy *s, int kinds, struct costs *c)
 {
-	struct time_key key = time_key(s);
-	size_t slot = (size_t)(key.tp + 3 * key.cp + 7 * key.ep + 11 * key.etp +
-	                  13 * key.micro_batch + 17 * key.dispatcher + 29 * key.modules) %
-	    TIME_SLOTS;
-	struct time_slot *cached = &e->slots[slot];
+	struct time_key key;
+	struct time_slot *cached;
 
+	time_key(s, &key);
+	cached = time_slot_of(e, &key);
+	/* Bytes that differ without need only cost a second computation. */
+	/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
 	if (!cached->used || memcmp(&cached->key, &key, sizeof(key)) != 0) {
 		for (int k = 0; k < kinds; k++)
 			layer_time(e, k, s, &c->sizes, &cached->time[k]);
 		head_time(e, s, &c->sizes, &cached->head);
-		cached->key = key;
+		memcpy(&cached->key, &key, sizeof(key));
 		cached->used = true;
 	}
 	memcpy(c->time, cached->time, (size_t)kinds * sizeof(c->time[0]));

@@ -77,12 +77,12 @@ count_states(const struct chain *c)
 
 struct states {
 	int count;
-	int8_t *bin_of; /* [state][expert] */
+	uint8_t *bin_of; /* [state][expert] */
 };
 
 /* All of them in a fixed order, experts from `expert` on. */
 static void
-list_states(const struct chain *c, int expert, int8_t *current, int *room, struct states *states)
+list_states(const struct chain *c, int expert, uint8_t *current, int *room, struct states *states)
 {
 	if (expert == c->experts) {
 		memcpy(states->bin_of + (size_t)states->count++ * (size_t)c->experts, current,
@@ -93,7 +93,7 @@ list_states(const struct chain *c, int expert, int8_t *current, int *room, struc
 		if (room[b] == 0)
 			continue;
 		room[b]--;
-		current[expert] = (int8_t)b;
+		current[expert] = (uint8_t)b;
 		list_states(c, expert + 1, current, room, states);
 		room[b]++;
 	}
@@ -104,7 +104,7 @@ all_states(const struct chain *c)
 {
 	size_t count = (size_t)(count_states(c) + 0.5);
 	struct states states = {.bin_of = arena_array(c->arena, count, (size_t)c->experts)};
-	int8_t current[MAX_VITERBI_EXPERTS];
+	uint8_t current[MAX_VITERBI_EXPERTS];
 	int *room = arena_array(c->arena, (size_t)c->bins, sizeof(int));
 
 	for (int b = 0; b < c->bins; b++)
@@ -114,7 +114,7 @@ all_states(const struct chain *c)
 }
 
 static bool
-state_fits(const struct chain *c, int layer, const int8_t *bin_of, double *load)
+state_fits(const struct chain *c, int layer, const uint8_t *bin_of, double *load)
 {
 	memset(load, 0, (size_t)c->bins * sizeof(double));
 	for (int e = 0; e < c->experts; e++)
@@ -127,7 +127,7 @@ state_fits(const struct chain *c, int layer, const int8_t *bin_of, double *load)
 
 /* toward[bin][f]: tokens of layer l on the bin's experts that go to f. */
 static void
-sum_toward(const struct chain *c, int layer, const int8_t *bin_of, double *toward)
+sum_toward(const struct chain *c, int layer, const uint8_t *bin_of, double *toward)
 {
 	memset(toward, 0, (size_t)c->bins * (size_t)c->experts * sizeof(double));
 	for (int e = 0; e < c->experts; e++)
@@ -151,7 +151,7 @@ viterbi_step(const struct chain *c, const struct states *states, int layer, cons
 			continue;
 		sum_toward(c, layer, states->bin_of + (size_t)s * (size_t)c->experts, toward);
 		for (int t = 0; t < states->count; t++) {
-			const int8_t *there = states->bin_of + (size_t)t * (size_t)c->experts;
+			const uint8_t *there = states->bin_of + (size_t)t * (size_t)c->experts;
 			double sum = best[s];
 
 			if (!fits[t])

@@ -67,7 +67,7 @@ add_set(struct pair_sets *s, const int *members)
 static void
 add_bins(struct pair_sets *s, const int *bin_of)
 {
-	int members[MAX_EACH];
+	int members[MAX_EACH] = {0};
 
 	for (int b = 0; b < s->p->bins; b++) {
 		int n = 0;

@@ -305,7 +305,7 @@ static const struct obstacle jax_obstacles[] = {
 static int64_t
 inner_part(int64_t *room, int64_t size)
 {
-	int64_t part = size;
+	int64_t part = size > 1 ? size : 1;
 
 	while (part > 1 && (size % part != 0 || *room % part != 0))
 		part--;

@@ -5,6 +5,7 @@
  */
 #include "model/loads.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,8 +243,9 @@ label_at(const struct loads_labels *labels, int index)
 {
 	const struct loads_label *label = labels->first;
 
-	while (index-- > 0)
+	while (label && index-- > 0)
 		label = label->next;
+	assert(label); /* the index was counted in this list */
 	return label->text;
 }
 

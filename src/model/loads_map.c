@@ -105,23 +105,24 @@ read_document(struct arena *arena, struct diags *diags, const char *name, const 
 {
 	const struct doc *first = doc_get(layers->first, "expert_of_slot");
 	struct expert_map *map;
+	size_t slots = first ? first->count : 0;
 	int l = 0;
 
-	if (check_size(diags, layers->loc, layers->count, first ? first->count : 0) != 0)
+	if (check_size(diags, layers->loc, layers->count, slots) != 0)
 		return NULL;
-	map = map_new(arena, name, (int)layers->count, (int)first->count);
+	map = map_new(arena, name, (int)layers->count, (int)slots);
 	map->named = true;
 	for (const struct doc *layer = layers->first; layer; layer = layer->next, l++) {
 		const struct doc *number = doc_get(layer, "layer");
-		const struct doc *slots = doc_get(layer, "expert_of_slot");
+		const struct doc *list = doc_get(layer, "expert_of_slot");
 
-		if (!number || !number->is_integer || !slots) {
+		if (!number || !number->is_integer || !list) {
 			diag_error(
 			    diags, layer->loc, "a layer has the keys 'layer' and 'expert_of_slot'");
 			return NULL;
 		}
 		map->number[l] = number->integer;
-		if (read_slots(diags, slots, map, l) != 0)
+		if (read_slots(diags, list, map, l) != 0)
 			return NULL;
 	}
 	return map;
@@ -178,7 +179,7 @@ read_row(struct diags *diags, const char *name, int number, char *line, int64_t 
 static int
 count_rows(struct map_reader *r, const char *name, const char *text, int *layers, int *slots)
 {
-	int64_t last = 0, value[COLUMNS];
+	int64_t last = 0, value[COLUMNS] = {0};
 	const char *at = strchr(text, '\n');
 	int number = 1;
 
@@ -212,7 +213,7 @@ fill_rows(struct map_reader *r, const char *name, const char *text)
 {
 	struct expert_map *map = r->map;
 	const char *at = strchr(text, '\n');
-	int64_t value[COLUMNS];
+	int64_t value[COLUMNS] = {0};
 	int layer = -1, number = 1;
 
 	for (; at && at[1]; at = strchr(at + 1, '\n')) {

@@ -251,7 +251,7 @@ Test(loads, json_mistakes)
 		for (const struct diag *d = diags->first; d; d = d->next)
 			found = found || strstr(d->message, rows[i].message) ||
 				strcmp(rows[i].message, "file") == 0;
-		cr_assert(found, "row %zu: '%s'", i, diags->first->message);
+		cr_assert(found, "row %zu: no '%s'", i, rows[i].message);
 	}
 }
 
