@@ -68,3 +68,15 @@ numeric_strtod(const char *text, char **end)
 	c_locale_leave(state);
 	return value;
 }
+
+int64_t
+numeric_gcd(int64_t a, int64_t b)
+{
+	while (b != 0) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}

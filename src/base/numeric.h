@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * printf and strtod as they are in the C locale, whatever setlocale() says:
@@ -14,5 +15,8 @@ int numeric_vsnprintf(char *buffer, size_t size, const char *format, va_list arg
 int numeric_snprintf(char *buffer, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 double numeric_strtod(const char *text, char **end);
+
+/* The greatest common divisor; of zero and n, n. Neither may be negative. */
+int64_t numeric_gcd(int64_t a, int64_t b);
 
 #endif

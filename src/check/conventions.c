@@ -15,6 +15,7 @@
 #include "check/conventions.h"
 
 #include "base/arena.h"
+#include "base/numeric.h"
 
 struct sizes {
 	struct arena *arena;
@@ -216,18 +217,6 @@ conventions_fill(
 
 /* --- nearest choices ------------------------------------------------------------------------ */
 
-static int64_t
-gcd(int64_t a, int64_t b)
-{
-	while (b != 0) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* GPUs that one step of sizes that work takes; 0 when it is beyond reason. */
 static int64_t
 smallest_world(const struct strategy *s)
@@ -240,7 +229,7 @@ smallest_world(const struct strategy *s)
 		return 0;
 	if (s->framework == FRAMEWORK_TORCHTITAN)
 		dense = times(dense, s->dp_replicate > 0 ? s->dp_replicate : 1);
-	step = times(dense / gcd(dense, expert), expert);
+	step = times(dense / numeric_gcd(dense, expert), expert);
 	return step < INT64_MAX ? step : 0;
 }
 

@@ -9,6 +9,7 @@
  * configs/base.yml.
  */
 #include "base/arena.h"
+#include "base/numeric.h"
 #include "emit/private.h"
 #include "emit/values.h"
 
@@ -305,10 +306,8 @@ static const struct obstacle jax_obstacles[] = {
 static int64_t
 inner_part(int64_t *room, int64_t size)
 {
-	int64_t part = size > 1 ? size : 1;
+	int64_t part = numeric_gcd(size, *room); /* sizes are at least one */
 
-	while (part > 1 && (size % part != 0 || *room % part != 0))
-		part--;
 	*room /= part;
 	return part;
 }
