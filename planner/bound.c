@@ -228,7 +228,7 @@ evaluate_bound(const struct evaluator *e, const struct strategy *s)
 	struct costs c;
 
 	costs_init(e, s, false, &c);
-	bound.step_s = schedule_bound(e, s, &c) + rate_table[RATE_STEP_S].value;
+	bound.step_s = schedule_bound(e, s, &c) + step_constant_s(e, s);
 	bound.memory_bytes = memory_bound(e, s, &c);
 	return bound;
 }

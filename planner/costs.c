@@ -144,6 +144,6 @@ costs_init(
 	c->mtp_bytes = 2 * z->T * (double)e->model->hidden * (2 + 2) + c->head_bytes;
 	c->handoff_bytes = 2 * z->T * (double)e->model->hidden;
 	handoff = comm_send(&z->links, z->pp_stride, c->handoff_bytes);
-	c->handoff_s = handoff.seconds;
+	c->handoff_s = handoff.seconds * corrected_factor(e, s, CORRECTED_TRAFFIC);
 	c->handoff_level = level_of_stride(&z->links, z->pp_stride);
 }

@@ -4,6 +4,7 @@
 
 #include "planner/band.h"
 #include "planner/comm.h"
+#include "planner/correction.h"
 #include "planner/estimate.h"
 #include "planner/params.h"
 #include "planner/rates.h"
@@ -51,7 +52,16 @@ struct evaluator {
 	double flops_training; /* a token, MTP included */
 	double capacity_bytes;
 	const struct band *band; /* around predicted steps */
+	const struct correction *correction; /* by measured steps of the model, or NULL */
 };
+
+/* Fits the correction to the cluster's runs, by what this evaluator says of them without one. */
+void evaluator_correct(struct evaluator *evaluator, struct arena *arena);
+double corrected_factor(
+    const struct evaluator *evaluator, const struct strategy *strategy, enum corrected group);
+struct layer_time;
+void correct_layer(
+    const struct evaluator *evaluator, const struct strategy *strategy, struct layer_time *time);
 
 /* What one strategy makes of the sizes; derived once an evaluation. */
 struct sizes {
@@ -166,6 +176,7 @@ void stage_memory(const struct evaluator *evaluator, const struct strategy *stra
 void stage_costs(const struct evaluator *evaluator, const struct strategy *strategy,
     const struct costs *costs, struct stage_costs *out);
 /* Schedule, traffic, optimizer; without `scratch` the closed form of the schedule. */
+double step_constant_s(const struct evaluator *evaluator, const struct strategy *strategy);
 void step_time(const struct evaluator *evaluator, const struct strategy *strategy,
     const struct costs *costs, const struct layout *layout, struct arena *scratch,
     struct estimate *estimate);

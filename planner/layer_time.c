@@ -424,6 +424,7 @@ layer_time(const struct evaluator *e, int kind, const struct strategy *s, const 
 	t->recompute_s = sum_parts(t->forward);
 	if (s->recompute.kind == RECOMPUTE_SELECTIVE)
 		t->backward[TIME_RECOMPUTE] += selective_s(&c, t);
+	correct_layer(e, s, t);
 	finish(t);
 }
 
@@ -450,5 +451,6 @@ head_time(const struct evaluator *e, const struct strategy *s, const struct size
 		book(&c, t, t->forward, TIME_TENSOR_PARALLEL, &one, copies, 0, 0);
 		book(&c, t, t->backward, TIME_TENSOR_PARALLEL, &one, copies, 0, 0);
 	}
+	correct_layer(e, s, t);
 	finish(t);
 }

@@ -229,6 +229,12 @@ count_elements(const struct evaluator *e, const struct strategy *s, const struct
 			add_elements(after, &e->kinds[k].buckets, s, layers[k]);
 }
 
+double
+step_constant_s(const struct evaluator *e, const struct strategy *s)
+{
+	return rate_table[RATE_STEP_S].value * corrected_factor(e, s, CORRECTED_HOST);
+}
+
 static bool
 same_work(const struct stage_after *a, const struct stage_after *b)
 {
@@ -242,6 +248,8 @@ stage_after(const struct evaluator *e, const struct strategy *s, const struct co
     const struct layout *layout, const struct schedule_times *times, int stage,
     const struct stage_after *before, struct stage_after *after)
 {
+	double factor = corrected_factor(e, s, CORRECTED_DATA);
+
 	memset(after, 0, sizeof(*after));
 	for (int v = 0; v < layout->vpp; v++) {
 		after->forward_s += times->forward_s[v * layout->pp + stage];
@@ -254,12 +262,14 @@ stage_after(const struct evaluator *e, const struct strategy *s, const struct co
 	}
 	after->traffic =
 	    data_parallel(s, c, after->dense, after->expert, after->forward_s, after->backward_s);
-	after->optimizer_s = optimizer_s(e, s, after->dense, after->expert);
+	after->optimizer_s = optimizer_s(e, s, after->dense, after->expert) * factor;
+	after->traffic.exposed_s *= factor;
+	after->traffic.hidden_s *= factor;
 }
 
 static void
 stage_parts(const struct strategy *s, const struct costs *c, const struct layer_time *pass,
-    const struct stage_after *after, double handoffs, struct estimate *estimate)
+    const struct stage_after *after, double handoffs, double once_s, struct estimate *estimate)
 {
 	double m = (double)s->micro_batches;
 
@@ -270,7 +280,7 @@ stage_parts(const struct strategy *s, const struct costs *c, const struct layer_
 	estimate->exposed_s[TIME_DATA_PARALLEL] = after->traffic.exposed_s;
 	estimate->hidden_s[TIME_DATA_PARALLEL] = after->traffic.hidden_s;
 	estimate->exposed_s[TIME_OPTIMIZER] = after->optimizer_s;
-	estimate->exposed_s[TIME_STEP] = rate_table[RATE_STEP_S].value;
+	estimate->exposed_s[TIME_STEP] = once_s;
 	for (int l = 0; l < CLUSTER_MAX_LEVELS; l++)
 		estimate->traffic_bytes[l] = m * pass->bytes[l] + after->traffic.bytes[l];
 	estimate->traffic_bytes[c->handoff_level] += m * handoffs * c->handoff_bytes;
@@ -352,6 +362,7 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 {
 	double forward[LAYOUT_MAX_CHUNKS], backward[LAYOUT_MAX_CHUNKS];
 	double schedule_s, slowest_s, longest_s = 0, m = (double)s->micro_batches;
+	double once_s = step_constant_s(e, s);
 	struct schedule_times times;
 	struct stage_after after[2], slowest = {0};
 	struct layer_time pass = {0};
@@ -371,7 +382,7 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 	}
 	for (int v = 0; v < layout->vpp; v++)
 		chunk_time(e, s, c, layout, v * layout->pp + stage, &pass);
-	stage_parts(s, c, &pass, &slowest, handoffs(layout, stage), estimate);
+	stage_parts(s, c, &pass, &slowest, handoffs(layout, stage), once_s, estimate);
 	/* differences of equal sums may come out a rounding below zero */
 	estimate->exposed_s[TIME_PIPELINE] +=
 	    fmax(0, m * (slowest_s - pass.forward_s - pass.backward_s));
@@ -380,7 +391,7 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 	estimate->exposed_s[TIME_DATA_PARALLEL] +=
 	    longest_s - slowest.traffic.exposed_s - slowest.optimizer_s;
 	estimate->slowest_stage = stage;
-	estimate->step_s = schedule_s + longest_s + rate_table[RATE_STEP_S].value;
+	estimate->step_s = schedule_s + longest_s + once_s;
 	if (scratch)
 		mean_parts(e, s, c, layout, &times, estimate);
 }

@@ -150,6 +150,9 @@ enum status job_prepare(struct request *request);
 struct loads;
 const struct loads *request_loads(struct request *request, const char *path);
 
+/* runs_note.c: notes on measured runs of the cluster, and by how much they correct this model. */
+void runs_note(struct request *request);
+
 /* help.c */
 void help_short(struct str *out);
 void help_command(struct request *request, const struct command *command);

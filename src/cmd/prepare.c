@@ -125,5 +125,9 @@ job_prepare(struct request *request)
 	if (missing)
 		return STATUS_USAGE;
 	status = need_covered_model(request);
-	return status == STATUS_YES ? need_covered_choices(request) : status;
+	if (status == STATUS_YES)
+		status = need_covered_choices(request);
+	if (status == STATUS_YES)
+		runs_note(request);
+	return status;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "model/measured.h"
 
 struct arena;
 struct doc;
@@ -58,6 +59,7 @@ struct cluster {
 	int n_levels;
 	struct level levels[CLUSTER_MAX_LEVELS];
 	uint64_t reserve_bytes;    /* kept free on every GPU besides what the model predicts */
+	struct measured_runs runs; /* training steps that were timed on it */
 };
 
 /* The catalogue rows, for listings and man pages. Index past the end gives NULL. */

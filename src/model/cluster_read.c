@@ -36,6 +36,7 @@ struct cluster_file {
 	const struct gpu_row *row;
 	struct link_facts scale_up, in_node, scale_out;
 	uint64_t reserve;
+	struct measured_runs runs;
 };
 
 #define NUMBER(type, key, member, metavar, low, high, text)                                        \
@@ -242,6 +243,16 @@ read_gpu(
 	return check_gpu(&file->gpu, value, context->diags);
 }
 
+static int
+read_runs(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
+{
+	struct cluster_file *file = object;
+
+	(void)field;
+	return measured_runs_read(&file->runs, value, context);
+}
+
 #define FILE_FIELD(key, metavar, type, member, text)                                               \
 	{                                                                                          \
 		.name = key, .arg = metavar, .help = text, .kind = type,                           \
@@ -260,6 +271,8 @@ static const struct field file_fields[] = {
 	{ .name = "links", .arg = "MAP", .kind = FIELD_CUSTOM, .read = read_links,
 	  .help = "scale_up, in_node, scale_out" },
 	FILE_FIELD("reserve", "SIZE", FIELD_BYTES, reserve, "memory kept free on every GPU"),
+	{ .name = "runs", .arg = "LIST", .kind = FIELD_CUSTOM, .read = read_runs,
+	  .help = "training steps that were timed here" },
 	{ .name = NULL },
 };
 /* clang-format on */
@@ -306,6 +319,7 @@ cluster_read(struct arena *arena, struct diags *diags, const struct doc *doc)
 	    .scale_out.origin = ORIGIN_FILE};
 	int errors = diags->errors;
 	struct machine machine;
+	struct cluster *cluster;
 
 	if (doc->kind != DOC_MAP) {
 		diag_error(
@@ -324,5 +338,8 @@ cluster_read(struct arena *arena, struct diags *diags, const struct doc *doc)
 	if (diags->errors > errors)
 		return NULL;
 	machine = machine_from_file(&file);
-	return machine_build(arena, diags, doc->loc, &machine);
+	cluster = machine_build(arena, diags, doc->loc, &machine);
+	if (cluster)
+		cluster->runs = file.runs;
+	return cluster;
 }

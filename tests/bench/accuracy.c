@@ -468,6 +468,7 @@ report(struct bench *b, bool rows)
 	rival_table(b);
 	error_table(b, "source", set_label, counts_memory, memory_error);
 	verdict_summary(b);
+	transfer_report(b);
 	ranking_report(b, rows);
 	fputs(b->out.text, stdout);
 	return bad;

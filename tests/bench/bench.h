@@ -37,6 +37,9 @@ int bench_load(struct bench *bench, const char *folder);
 /* The same model, cluster and options. */
 bool same_layout(const struct rerun *a, const struct rerun *b);
 
+/* Appends what a measured run is worth for other layouts of its model (transfer.c). */
+void transfer_report(struct bench *bench);
+
 /* Appends the ranking of comparable runs; each group on a line of its own when `rows`. */
 void ranking_report(struct bench *bench, bool rows);
 

@@ -29,6 +29,8 @@ section() {
 	echo 'step time, e = predicted / measured - 1'
 	first_table
 	echo
+	table 'after a run'
+	echo
 	table class
 	echo
 	table GPU

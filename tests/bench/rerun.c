@@ -328,28 +328,29 @@ give_up(struct rerun *rerun, enum outcome outcome, const char *reason)
 void
 rerun_run(struct arena *arena, const char *folder, const struct run *run, struct rerun *rerun)
 {
-	struct session s = {
-	    .arena = arena, .diags = diags_new(arena), .folder = folder, .run = run};
+	struct session *s = arena_alloc(arena, sizeof(*s)); /* the evaluator keeps its job */
 	bool expected = is_modelled_class(run);
 	const char *missing = unstated(run);
 	struct layout layout;
 	int64_t gpus = 0;
 
+	*s = (struct session){
+	    .arena = arena, .diags = diags_new(arena), .folder = folder, .run = run};
 	*rerun = (struct rerun){.run = run};
 	if (missing && !expected)
 		return give_up(rerun, OUTCOME_UNMODELLED, run->class);
 	if (missing)
 		return give_up(rerun, OUTCOME_UNSTATED, missing);
 	units_parse_integer(run->gpus, &gpus);
-	if (read_model(&s) != 0 || read_cluster(&s, gpus) != 0 || read_strategy(&s, rerun) != 0)
-		return give_up(rerun, OUTCOME_REFUSED, first_error(&s));
-	if (evaluator_refusal(arena, s.model))
+	if (read_model(s) != 0 || read_cluster(s, gpus) != 0 || read_strategy(s, rerun) != 0)
+		return give_up(rerun, OUTCOME_REFUSED, first_error(s));
+	if (evaluator_refusal(arena, s->model))
 		return give_up(rerun, expected ? OUTCOME_REFUSED : OUTCOME_UNMODELLED,
-		    evaluator_refusal(arena, s.model));
-	if (read_layout(&s, &layout) != 0)
-		return give_up(rerun, OUTCOME_REFUSED, first_error(&s));
-	describe(&s, rerun);
-	evaluate_all(&s, &layout, rerun);
+		    evaluator_refusal(arena, s->model));
+	if (read_layout(s, &layout) != 0)
+		return give_up(rerun, OUTCOME_REFUSED, first_error(s));
+	describe(s, rerun);
+	evaluate_all(s, &layout, rerun);
 }
 
 void

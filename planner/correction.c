@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What does one measured step say of the other plans of that model?
+ *
+ * A step is predicted as sum_g p_g, its parts in five groups. What is wrong with it is taken to be
+ * a factor on each group: measured = sum_g p_g exp(x_g) exp(noise), where x_g is normal around 0
+ * with a spread of 17 % for computation and 55 % for what depends on the stack (recompute, host
+ * time, traffic), and noise has 6 %. The most likely x given the measured steps, by Gauss-Newton:
+ *     (1/S + sum_i w_i w_i' / n^2) x = sum_i w_i (ln(m_i / p_i(x)) + w_i' x) / n^2,
+ * w_i the groups' shares of step i. The inverse of the left matrix is how surely x is known, so
+ * that a plan like the measured one gets a narrow band and another kind of plan a wider one.
+ * One factor for everything is the same with computation's spread for all groups; on the replayed
+ * runs it transfers worse (tests/bench/transfer.c). The spreads are round numbers: halving or
+ * doubling them moves the errors left over by less than a point.
+ * Ignored: that runs of one layout measured twice share their noise.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "planner/correction.h"
+#include "planner/evaluator.h"
+
+const char *const corrected_names[] = {
+    "computation", "recompute", "host time", "communication", "gradients and optimizer", NULL};
+const char *const run_use_reasons[] = {"used", "of another model", "on another GPU",
+    "of another framework or release", "in another precision", "of a strategy that breaks a rule"};
+
+enum corrected
+corrected_of(enum time_part part)
+{
+	switch (part) {
+	case TIME_RECOMPUTE:
+		return CORRECTED_RECOMPUTE;
+	case TIME_HOST:
+	case TIME_STEP:
+		return CORRECTED_HOST;
+	case TIME_ALL_TO_ALL:
+	case TIME_TENSOR_PARALLEL:
+	case TIME_CONTEXT_PARALLEL:
+	case TIME_PIPELINE:
+		return CORRECTED_TRAFFIC;
+	case TIME_DATA_PARALLEL:
+	case TIME_OPTIMIZER:
+		return CORRECTED_DATA;
+	default:
+		return CORRECTED_COMPUTE;
+	}
+}
+
+/* A bubble is made of what the stages do: it grows with them, in their proportions. */
+struct observation
+observation_of(const struct estimate *e, double measured_s)
+{
+	struct observation o = {.measured_s = measured_s};
+	double once = e->exposed_s[TIME_DATA_PARALLEL] + e->exposed_s[TIME_OPTIMIZER] +
+		      e->exposed_s[TIME_STEP];
+	double bubble = e->exposed_s[TIME_BUBBLE], staged = e->step_s - once - bubble;
+	double grow = staged > 0 ? 1 + bubble / staged : 1;
+	int part;
+
+	for (part = 0; part < TIME_PARTS; part++) {
+		bool is_once = part == TIME_DATA_PARALLEL || part == TIME_OPTIMIZER ||
+			       part == TIME_STEP;
+
+		if (part != TIME_BUBBLE)
+			o.predicted_s[corrected_of((enum time_part)part)] +=
+			    e->exposed_s[part] * (is_once ? 1 : grow);
+	}
+	return o;
+}
+
+/* Shares of the groups once factors are applied; the corrected step. */
+static double
+shares(const double *predicted_s, const double *x, double *w)
+{
+	double step = 0;
+	int i;
+
+	for (i = 0; i < CORRECTED; i++) {
+		w[i] = predicted_s[i] * exp(x[i]);
+		step += w[i];
+	}
+	for (i = 0; i < CORRECTED; i++)
+		w[i] /= step;
+	return step;
+}
+
+/* a x = b for a symmetric, positive definite a: no pivots are needed. */
+static void
+solve(double a[CORRECTED][CORRECTED], double *b)
+{
+	int i, j, k;
+
+	for (i = 0; i < CORRECTED; i++)
+		for (k = i + 1; k < CORRECTED; k++) {
+			double f = a[k][i] / a[i][i];
+
+			for (j = i; j < CORRECTED; j++)
+				a[k][j] -= f * a[i][j];
+			b[k] -= f * b[i];
+		}
+	for (i = CORRECTED - 1; i >= 0; i--) {
+		for (j = i + 1; j < CORRECTED; j++)
+			b[i] -= a[i][j] * b[j];
+		b[i] /= a[i][i];
+	}
+}
+
+static double
+prior_spread(int group)
+{
+	return rate_table[group == CORRECTED_COMPUTE ? RATE_SPREAD_COMPUTE : RATE_SPREAD_STACK]
+	    .value;
+}
+
+/* The left matrix and the right side at x. */
+static void
+normal_equations(const struct observation *o, int n, const double *x,
+    double a[CORRECTED][CORRECTED], double *b)
+{
+	double noise = rate_table[RATE_SPREAD_STEP].value, w[CORRECTED];
+	int i, j, k;
+
+	memset(a, 0, sizeof(double[CORRECTED][CORRECTED]));
+	memset(b, 0, sizeof(double[CORRECTED]));
+	for (i = 0; i < CORRECTED; i++)
+		a[i][i] = 1 / (prior_spread(i) * prior_spread(i));
+	for (k = 0; k < n; k++) {
+		double off = log(o[k].measured_s / shares(o[k].predicted_s, x, w));
+
+		for (i = 0; i < CORRECTED; i++)
+			off += w[i] * x[i];
+		for (i = 0; i < CORRECTED; i++) {
+			b[i] += w[i] * off / (noise * noise);
+			for (j = 0; j < CORRECTED; j++)
+				a[i][j] += w[i] * w[j] / (noise * noise);
+		}
+	}
+}
+
+void
+correction_fit(const struct observation *observations, int n, struct correction *c)
+{
+	enum { ROUNDS = 8 };
+	double a[CORRECTED][CORRECTED], copy[CORRECTED][CORRECTED];
+	double b[CORRECTED], x[CORRECTED] = {0};
+	int round, i, j;
+
+	for (round = 0; round < ROUNDS; round++) {
+		normal_equations(observations, n, x, a, b);
+		memcpy(copy, a, sizeof(copy));
+		solve(copy, b);
+		/* a wrong batch or unit must not run away: no factor beyond e^3 */
+		for (i = 0; i < CORRECTED; i++)
+			x[i] = fmin(3, fmax(-3, b[i]));
+	}
+	normal_equations(observations, n, x, a, b);
+	c->runs = n;
+	for (i = 0; i < CORRECTED; i++) {
+		double column[CORRECTED] = {0};
+
+		c->factor[i] = exp(x[i]);
+		column[i] = 1;
+		memcpy(copy, a, sizeof(copy));
+		solve(copy, column);
+		for (j = 0; j < CORRECTED; j++)
+			c->covariance[i][j] = column[j];
+	}
+}
+
+double
+correction_spread(const struct correction *c, const struct estimate *estimate)
+{
+	struct observation o = observation_of(estimate, 0);
+	double noise = rate_table[RATE_SPREAD_STEP].value, variance = noise * noise;
+	double none[CORRECTED] = {0}, w[CORRECTED];
+	int i, j;
+
+	shares(o.predicted_s, none, w); /* the estimate is corrected already */
+	for (i = 0; i < CORRECTED; i++)
+		for (j = 0; j < CORRECTED; j++)
+			variance += w[i] * w[j] * c->covariance[i][j];
+	return sqrt(variance);
+}
+
+/* --- the runs of a cluster ------------------------------------------------------------------- */
+
+static bool
+same_release(const struct strategy *a, const struct strategy *b)
+{
+	return !a->framework_version || !b->framework_version ||
+	       strcmp(a->framework_version, b->framework_version) == 0;
+}
+
+enum run_use
+run_use(const struct measured_run *run, const struct model *model, const struct cluster *cluster,
+    const struct strategy *strategy)
+{
+	struct strategy own = run->strategy;
+	struct params params;
+
+	params_count(model, &params);
+	if (params.total != run->parameters)
+		return RUN_OTHER_MODEL;
+	if (strcmp(run->gpu, cluster->gpu.name) != 0)
+		return RUN_OTHER_GPU;
+	if (own.framework != strategy->framework || !same_release(&own, strategy))
+		return RUN_OTHER_FRAMEWORK;
+	if (own.precision != strategy->precision)
+		return RUN_OTHER_PRECISION;
+	strategy_derive(&own, model, cluster->world);
+	if (strategy_first_violation(&own, model) || strategy_refusal(&own))
+		return RUN_INVALID;
+	return RUN_USED;
+}
+
+/* The step of a run as it is predicted without any correction; false when its layout is wrong. */
+static bool
+observe(const struct evaluator *e, const struct measured_run *run, struct arena *arena,
+    struct observation *o)
+{
+	struct strategy *own = arena_alloc(arena, sizeof(*own));
+	struct layout *layout = arena_alloc(arena, sizeof(*layout));
+	struct estimate *estimate = arena_alloc(arena, sizeof(*estimate));
+
+	*own = run->strategy;
+	strategy_derive(own, e->model, e->cluster->world);
+	layout_even(layout, e->model->layers, (int)own->pp, (int)own->vpp);
+	if (own->layout && layout_parse(layout, own->layout, e->model, (int)own->pp,
+			       diags_new(arena), run->loc) != 0)
+		return false;
+	evaluate_exact(e, own, layout, arena, NULL, estimate);
+	*o = observation_of(estimate, run->step_s);
+	return true;
+}
+
+void
+evaluator_correct(struct evaluator *e, struct arena *arena)
+{
+	const struct measured_runs *runs = &e->cluster->runs;
+	struct correction *c;
+	struct observation *o;
+	int i, n = 0;
+
+	o = arena_array(arena, (size_t)runs->n, sizeof(*o));
+	for (i = 0; i < runs->n; i++)
+		if (run_use(&runs->rows[i], e->model, e->cluster, &e->job->base) == RUN_USED &&
+		    observe(e, &runs->rows[i], arena, &o[n]))
+			n++;
+	if (n == 0)
+		return;
+	c = arena_alloc(arena, sizeof(*c));
+	correction_fit(o, n, c);
+	e->correction = c;
+	for (i = 0; i < TIME_SLOTS; i++)
+		e->slots[i].used = false; /* times found before there was a correction */
+}
+
+const struct correction *
+evaluator_correction(const struct evaluator *e, const struct strategy *s)
+{
+	const struct strategy *base = &e->job->base;
+	bool alike = s->framework == base->framework && s->precision == base->precision;
+
+	return alike ? e->correction : NULL;
+}
+
+double
+corrected_factor(const struct evaluator *e, const struct strategy *s, enum corrected group)
+{
+	const struct correction *c = evaluator_correction(e, s);
+
+	return c ? c->factor[group] : 1;
+}
+
+void
+correct_layer(const struct evaluator *e, const struct strategy *s, struct layer_time *t)
+{
+	const struct correction *c = evaluator_correction(e, s);
+	int part;
+
+	for (part = 0; c && part < TIME_PARTS; part++) {
+		double factor = c->factor[corrected_of((enum time_part)part)];
+
+		t->forward[part] *= factor;
+		t->backward[part] *= factor;
+		t->hidden[part] *= factor;
+	}
+	t->recompute_s *= c ? c->factor[CORRECTED_RECOMPUTE] : 1;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which measured runs of the cluster correct this model's times, by how much, and which do not? */
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "planner/correction.h"
+
+#define WORTH_SAYING 0.015 /* a factor nearer to 1 is said as none */
+
+static void
+note_factors(struct request *request, const struct correction *c)
+{
+	struct loc nowhere = {NULL, 0, 0};
+	struct str text = str_new(request->arena);
+	int i;
+
+	for (i = 0; i < CORRECTED; i++)
+		if (c->factor[i] > 1 + WORTH_SAYING || c->factor[i] < 1 - WORTH_SAYING)
+			str_addf(&text, "%s%s x %.2f", text.length ? ", " : "", corrected_names[i],
+			    c->factor[i]);
+	diag_add(request->diags, nowhere, NULL, SEVERITY_NOTE,
+	    "times are corrected by %d measured run%s of this model: %s", c->runs,
+	    c->runs == 1 ? "" : "s", text.length ? text.text : "nothing to correct");
+}
+
+static void
+note_unused(struct request *request, const struct measured_run *run, enum run_use use)
+{
+	const char *factor = run->predicted_s > 0
+		? arena_printf(request->arena, ", %.2f x the prediction", run->step_s / run->predicted_s)
+		: "";
+
+	diag_add(request->diags, run->loc, NULL, SEVERITY_NOTE,
+	    "not used: a measured run %s (%s, %s%s)", run_use_reasons[use], run->model,
+	    units_seconds(request->arena, run->step_s), factor);
+	if (use == RUN_OTHER_MODEL)
+		diag_last_hint(request->diags,
+		    "what one model's run says does not carry over to another model");
+}
+
+void
+runs_note(struct request *request)
+{
+	const struct measured_runs *runs = &request->cluster->runs;
+	const struct evaluator *evaluator;
+	const struct correction *correction;
+	int i;
+
+	if (runs->n == 0)
+		return;
+	evaluator = evaluator_new(request->arena, request->model, request->cluster, &request->job);
+	correction = evaluator_correction(evaluator, &request->job.base);
+	if (correction)
+		note_factors(request, correction);
+	for (i = 0; i < runs->n; i++) {
+		enum run_use use = run_use(
+		    &runs->rows[i], request->model, request->cluster, &request->job.base);
+
+		if (use != RUN_USED)
+			note_unused(request, &runs->rows[i], use);
+	}
+}

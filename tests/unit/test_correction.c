@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Does a measured step correct what it should, by as much as it says, and nothing else? */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "fixture.h"
+#include "planner/correction.h"
+#include "planner/params.h"
+
+enum { SEQ_LEN = 4096 };
+
+/* A run of the fixture's model that took `factor` times what is predicted. */
+static struct measured_run
+run_of(struct fixture *f, struct strategy s, double factor)
+{
+	struct measured_run run = {
+	    .model = f->model->name, .gpu = f->cluster->gpu.name, .strategy = s};
+	struct estimate estimate;
+	struct params params;
+
+	params_count(f->model, &params);
+	run.parameters = params.total;
+	strategy_derive(&s, f->model, f->cluster->world);
+	/* the split that a run has when it names none */
+	layout_even(&estimate.layout, f->model->layers, (int)s.pp, (int)s.vpp);
+	struct layout layout = estimate.layout;
+	evaluate_exact(
+	    fixture_evaluator(f, SEQ_LEN), &s, &layout, f->arena, NULL, &estimate);
+	run.step_s = factor * estimate.step_s;
+	return run;
+}
+
+static struct estimate
+cost(struct fixture *f, struct strategy s)
+{
+	struct estimate estimate;
+	struct layout layout;
+
+	strategy_derive(&s, f->model, f->cluster->world);
+	layout_even(&layout, f->model->layers, (int)s.pp, (int)s.vpp);
+	evaluate_exact(
+	    fixture_evaluator(f, SEQ_LEN), &s, &layout, f->arena, NULL, &estimate);
+	return estimate;
+}
+
+static void
+give_runs(struct fixture *f, struct measured_run *runs, int n)
+{
+	f->cluster->runs = (struct measured_runs){n, runs};
+}
+
+static double
+width(const struct estimate *e)
+{
+	return log(e->step_high_s / e->step_low_s);
+}
+
+Test(correction, a_run_moves_its_own_step_most_of_the_way)
+{
+	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x4");
+	struct strategy s = fixture_strategy(&f, 2, 1, 1, 1, 8, 1, 256, SEQ_LEN);
+	struct estimate before = cost(&f, s), after;
+	struct measured_run run = run_of(&f, s, 1.4);
+
+	give_runs(&f, &run, 1);
+	after = cost(&f, s);
+	cr_assert_gt(after.step_s, 1.25 * before.step_s);
+	cr_assert_lt(after.step_s, 1.4 * before.step_s);
+	cr_assert_lt(width(&after), 0.9 * width(&before));
+	fixture_free(&f);
+}
+
+Test(correction, several_runs_come_nearer_and_know_more)
+{
+	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x4");
+	struct strategy s = fixture_strategy(&f, 2, 1, 1, 1, 8, 1, 256, SEQ_LEN);
+	struct strategy other = fixture_strategy(&f, 1, 1, 2, 1, 8, 1, 256, SEQ_LEN);
+	struct measured_run runs[2] = {run_of(&f, s, 1.3), run_of(&f, other, 1.3)};
+	struct strategy third = fixture_strategy(&f, 1, 1, 4, 1, 4, 1, 256, SEQ_LEN);
+	double plain = cost(&f, third).step_s;
+	struct estimate one, two;
+
+	give_runs(&f, runs, 1);
+	one = cost(&f, third);
+	give_runs(&f, runs, 2);
+	two = cost(&f, third);
+	cr_assert_gt(two.step_s, one.step_s);
+	cr_assert_lt(fabs(two.step_s / plain / 1.3 - 1), 0.05);
+	cr_assert_leq(width(&two), width(&one));
+	fixture_free(&f);
+}
+
+Test(correction, parts_still_sum_to_the_step)
+{
+	struct fixture f = fixture_new("deepseek-v2-lite", NULL, "dgx-h100x2");
+	struct strategy s = fixture_strategy(&f, 1, 1, 2, 1, 8, 1, 128, SEQ_LEN);
+	struct measured_run run = run_of(&f, s, 0.7);
+	struct estimate e;
+	double sum = 0;
+
+	give_runs(&f, &run, 1);
+	e = cost(&f, s);
+	for (int part = 0; part < TIME_PARTS; part++)
+		sum += e.exposed_s[part];
+	cr_assert_float_eq(sum, e.step_s, 1e-6 * e.step_s);
+	fixture_free(&f);
+}
+
+Test(correction, the_bound_stays_below)
+{
+	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x4");
+	struct strategy s = fixture_strategy(&f, 1, 1, 4, 1, 8, 1, 256, SEQ_LEN);
+	struct measured_run run = run_of(&f, s, 0.5);
+	struct strategy derived = s;
+
+	give_runs(&f, &run, 1);
+	strategy_derive(&derived, f.model, f.cluster->world);
+	cr_assert_leq(evaluate_bound(fixture_evaluator(&f, SEQ_LEN), &derived).step_s,
+	    cost(&f, s).step_s);
+	fixture_free(&f);
+}
+
+Test(correction, nothing_else_is_corrected)
+{
+	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x4");
+	struct strategy s = fixture_strategy(&f, 2, 1, 1, 1, 8, 1, 256, SEQ_LEN), other = s;
+	double before = cost(&f, s).step_s;
+	struct measured_run good = run_of(&f, s, 1.4), run = good;
+
+	cr_assert_eq(run_use(&run, f.model, f.cluster, &s), RUN_USED);
+	run.parameters++;
+	cr_assert_eq(run_use(&run, f.model, f.cluster, &s), RUN_OTHER_MODEL);
+	give_runs(&f, &run, 1);
+	cr_assert_float_eq(cost(&f, s).step_s, before, 1e-12);
+	run = good;
+	run.gpu = "A100-SXM4-80GB";
+	cr_assert_eq(run_use(&run, f.model, f.cluster, &s), RUN_OTHER_GPU);
+	other.precision = PRECISION_FP8;
+	cr_assert_eq(run_use(&good, f.model, f.cluster, &other), RUN_OTHER_PRECISION);
+	other = s;
+	other.framework = FRAMEWORK_DEEPSPEED;
+	cr_assert_eq(run_use(&good, f.model, f.cluster, &other), RUN_OTHER_FRAMEWORK);
+	other = s;
+	other.framework_version = "0.14";
+	cr_assert_eq(run_use(&good, f.model, f.cluster, &other), RUN_USED);
+	run = good;
+	run.strategy.framework_version = "0.15";
+	cr_assert_eq(run_use(&run, f.model, f.cluster, &other), RUN_OTHER_FRAMEWORK);
+	run = good;
+	run.strategy.tp = 3;
+	cr_assert_eq(run_use(&run, f.model, f.cluster, &s), RUN_INVALID);
+	fixture_free(&f);
+}
+
+/* A group whose share is small can hardly be told by a step, and keeps its physical value. */
+Test(correction, what_a_run_cannot_tell_stays_near_one)
+{
+	struct observation o = {
+	    .predicted_s = {[CORRECTED_COMPUTE] = 9.9, [CORRECTED_TRAFFIC] = 0.1}, .measured_s = 12};
+	struct correction c;
+
+	correction_fit(&o, 1, &c);
+	cr_assert_gt(c.factor[CORRECTED_COMPUTE], 1.15);
+	cr_assert_lt(c.factor[CORRECTED_TRAFFIC], 1.05);
+	cr_assert_float_eq(c.factor[CORRECTED_DATA], 1, 1e-9);
+	cr_assert_gt(c.covariance[CORRECTED_TRAFFIC][CORRECTED_TRAFFIC], 0.25);
+	cr_assert_lt(c.covariance[CORRECTED_COMPUTE][CORRECTED_COMPUTE], 0.01);
+}
+
+Test(correction, a_wrong_unit_does_not_run_away)
+{
+	struct observation o = {.predicted_s = {[CORRECTED_COMPUTE] = 10}, .measured_s = 1e9};
+	struct correction c;
+
+	correction_fit(&o, 1, &c);
+	cr_assert(isfinite(c.factor[CORRECTED_COMPUTE]) && c.factor[CORRECTED_COMPUTE] <= exp(3.01));
+}
