@@ -7,6 +7,7 @@
  * plain. `until` "0" marks a name that the framework itself never had.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "check/import_private.h"
@@ -195,6 +196,31 @@ read_bf16(const struct key *key, const struct doc *value, struct strategy *strat
 	return 0;
 }
 
+/* runtime/config.py and every class of torch.optim; case counts for none of DeepSpeed's own. */
+static int
+read_optimizer_type(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	static const char *const two_moments[] = {
+	    "adam", "adamw", "lamb", "onebitadam", "zerooneadam", "onebitlamb", NULL};
+
+	(void)strategy;
+	for (int i = 0; value->text && two_moments[i]; i++)
+		if (strcasecmp(value->text, two_moments[i]) == 0)
+			return 0;
+	return key_counted_as(key, value, context, "Adam, which keeps two moments in fp32");
+}
+
+static int
+read_parameter_offload(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	(void)strategy;
+	if (value->text && strcmp(value->text, "none") == 0)
+		return 0;
+	return key_counted_as(key, value, context, "none: parameters stay on the GPU in a plan");
+}
+
 /* Native MoE layers: the factor counts unless tokens are not dropped. */
 static int
 read_drop_tokens(const struct key *key, const struct doc *value, struct strategy *strategy,
@@ -235,7 +261,10 @@ const struct key import_deepspeed_keys[] = {
 	INT("tensor_parallel.tp.tp_size", "tp", NULL),
 	ROW("zero_optimization", "zero", KEY_BOOL, NULL, read_zero_block),
 	ROW("zero_optimization.cpu_offload", "offload", KEY_BOOL, NULL, read_old_offload),
+	ROW("zero_optimization.offload_param.device", "offload", KEY_TEXT, NULL,
+	    read_parameter_offload),
 	ROW("bfloat16.enabled", "precision", KEY_BOOL, NULL, read_bf16),
+	ROW("optimizer.type", "optimizer", KEY_TEXT, NULL, read_optimizer_type),
 	/* Python */
 	INT("MoE.ep_size", "ep", NULL),
 	INT("MoE.num_experts", "model.num_experts", NULL),
@@ -310,7 +339,9 @@ read_backend(const struct key *key, const struct doc *value, struct strategy *st
 	for (size_t i = 0; value->text && i < sizeof(backends) / sizeof(backends[0]); i++)
 		if (strcmp(value->text, backends[i].name) == 0) {
 			strategy->dispatcher = backends[i].dispatcher;
-			return 0;
+			return strcmp(value->text, "minimal_async_ep") != 0
+				   ? 0
+				   : key_counted_as(key, value, context, "standard");
 		}
 	return refuse(key, value, context, "standard, deepep, hybridep or minimal_async_ep");
 }

@@ -186,7 +186,8 @@ const struct rule rules_deepspeed[] = {
 	},
 	{
 		.id = "DS-036", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR,
-		.grid = "ep > 1",
+		.when = "ep > 1 or set(MoE)", .grid = "1",
+		.require = "zero < 3 or auto_ep or ep > 1",
 		.message = "ZeRO stage {zero} with native MoE layers (ep_size {ep})",
 		.hint = "use stage 2, or AutoEP (0.19.3)",
 		.source = ENGINE,

@@ -491,7 +491,10 @@ const struct rule rules_megatron[] = {
 		    "on(multi_latent_attention) : 'mla_up_proj needs --multi-latent-attention'; "
 		    "not said(recompute_modules) or not has(recompute_modules, 'shared_experts') "
 		    "or not given(moe_shared_expert_overlap, 0) : 'shared_experts excludes "
-		    "--moe-shared-expert-overlap'",
+		    "--moe-shared-expert-overlap'; not said(recompute_modules) or not "
+		    "has(recompute_modules, 'gdn_norm_out') or "
+		    "given(experimental_attention_variant, '') == 'gated_delta_net' : "
+		    "'gdn_norm_out needs --experimental-attention-variant gated_delta_net'",
 		.message = "recomputed modules: {problem}",
 		.hint = "leave the module out, or add what it needs",
 		.source = CONFIG,

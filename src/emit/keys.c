@@ -45,6 +45,15 @@ key_read(const struct key *key, const struct doc *value, struct strategy *strate
 	return field ? field_read(field, strategy, value, context) : 0;
 }
 
+int
+key_counted_as(const struct key *key, const struct doc *value, struct field_context *context,
+    const char *what)
+{
+	diag_add(context->diags, value->loc, NULL, SEVERITY_NOTE, "'%s' is '%.60s', counted as %s",
+	    key->name, value->text ? value->text : doc_kind_name(value->kind), what);
+	return 0;
+}
+
 const struct doc *
 key_write(const struct key *key, struct arena *arena, const struct plan_view *plan)
 {

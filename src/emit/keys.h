@@ -64,6 +64,12 @@ const struct key *key_find(const struct key *table, const char *name);
  */
 int key_read(const struct key *key, const struct doc *value, struct strategy *strategy,
     struct field_context *context);
+/*
+ * For a reader: a value that the framework takes and no plan has, and what it is counted
+ * as, in a note. 0.
+ */
+int key_counted_as(const struct key *key, const struct doc *value, struct field_context *context,
+    const char *what);
 /* The native value for a plan, NULL: leave it out. */
 const struct doc *key_write(
     const struct key *key, struct arena *arena, const struct plan_view *plan);

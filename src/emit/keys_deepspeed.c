@@ -125,8 +125,13 @@ read_offload_device(const struct key *key, const struct doc *value, struct strat
 		return refuse(key, value, context, "none, cpu or nvme");
 	if (strcmp(value->text, "none") == 0)
 		return 0;
+	if (strcmp(value->text, "cpu") != 0 && strcmp(value->text, "nvme") != 0)
+		return refuse(key, value, context, "none, cpu or nvme");
 	strategy->offload = OFFLOAD_OPTIMIZER;
 	strategy->offload_fraction = 1;
+	if (strcmp(value->text, "nvme") == 0)
+		return key_counted_as(
+		    key, value, context, "cpu: the speed of the drive is not counted");
 	return 0;
 }
 
@@ -145,10 +150,13 @@ static int
 read_offload_ratio(const struct key *key, const struct doc *value, struct strategy *strategy,
     struct field_context *context)
 {
-	if (value->kind != DOC_NUMBER || !(value->number > 0 && value->number <= 1))
-		return refuse(key, value, context, "over 0 and at most 1");
-	if (strategy->offload == OFFLOAD_OPTIMIZER)
-		strategy->offload_fraction = value->number;
+	if (value->kind != DOC_NUMBER || !(value->number >= 0 && value->number <= 1))
+		return refuse(key, value, context, "0 to 1");
+	if (strategy->offload != OFFLOAD_OPTIMIZER)
+		return 0;
+	strategy->offload_fraction = value->number;
+	if (!(value->number > 0))
+		strategy->offload = OFFLOAD_NONE;
 	return 0;
 }
 
@@ -198,7 +206,9 @@ read_grad_accum(const struct key *key, const struct doc *value, struct strategy 
 		strategy->grad_type = FLOAT_FP32;
 	else if (value->text && strcmp(value->text, "bf16") == 0)
 		strategy->grad_type = FLOAT_BF16;
-	else if (!value->text || strcmp(value->text, "fp16") != 0)
+	else if (value->text && strcmp(value->text, "fp16") == 0)
+		strategy->grad_type = FLOAT_BF16; /* as large */
+	else
 		return refuse(key, value, context, "fp32, fp16 or bf16");
 	return 0;
 }

@@ -11,6 +11,7 @@
  * micro-batch and steps accumulate up to global_batch_size.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -121,30 +122,41 @@ schedule(struct arena *arena, const struct plan_view *plan)
 	return doc_text(arena, s->schedule == SCHEDULE_INTERLEAVED ? "Interleaved1F1B" : "1F1B");
 }
 
+/* torch's pipelining takes the names in any case; two of them it never documents. */
+static const struct {
+	const char *name;
+	int schedule; /* enum schedule, -1 as it is derived */
+	const char *counted_as;
+} schedules[] = {
+    {"1F1B", SCHEDULE_1F1B, NULL},
+    {"Interleaved1F1B", SCHEDULE_INTERLEAVED, NULL},
+    {"InterleavedZeroBubble", SCHEDULE_ZB, NULL},
+    {"ZBVZeroBubble", SCHEDULE_ZB, NULL},
+    {"DualPipeV", SCHEDULE_DUALPIPE, NULL},
+    {"GPipe", SCHEDULE_1F1B,
+	"1F1B, which holds the activations of PP micro-batches at most; GPipe holds all of them"},
+    {"LoopedBFS", SCHEDULE_INTERLEAVED,
+	"Interleaved1F1B, which holds fewer activations: LoopedBFS holds all micro-batches"},
+    {"PipelineScheduleSingle", SCHEDULE_1F1B, "1F1B: its order is in a file of its own"},
+    {"PipelineScheduleMulti", SCHEDULE_INTERLEAVED,
+	"Interleaved1F1B: its order is in a file of its own"},
+};
+
 static int
 read_schedule(const struct key *key, const struct doc *value, struct strategy *strategy,
     struct field_context *context)
 {
-	static const struct {
-		const char *name;
-		enum schedule schedule;
-	} names[] = {
-	    {"1F1B", SCHEDULE_1F1B},
-	    {"Interleaved1F1B", SCHEDULE_INTERLEAVED},
-	    {"InterleavedZeroBubble", SCHEDULE_ZB},
-	    {"ZBVZeroBubble", SCHEDULE_ZB},
-	    {"DualPipeV", SCHEDULE_DUALPIPE},
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (is_text(value, names[i].name)) {
-			strategy->schedule = names[i].schedule;
-			return 0;
-		}
-	if (is_text(value, "GPipe") || is_text(value, "LoopedBFS"))
-		return 0; /* no schedule of ours: left open */
+	for (size_t i = 0; i < sizeof(schedules) / sizeof(*schedules); i++) {
+		if (!value->text || strcasecmp(value->text, schedules[i].name) != 0)
+			continue;
+		strategy->schedule = schedules[i].schedule;
+		if (schedules[i].counted_as)
+			key_counted_as(key, value, context, schedules[i].counted_as);
+		return 0;
+	}
 	return refuse(key, value, context,
-	    "1F1B, Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble, DualPipeV");
+	    "1F1B, Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble, DualPipeV, GPipe or "
+	    "LoopedBFS");
 }
 
 static const struct doc *
@@ -241,6 +253,36 @@ read_global_batch(const struct key *key, const struct doc *value, struct strateg
 	return 0;
 }
 
+/* Parameters, and with them gradients and moments, are stored in this type. */
+static int
+read_master_type(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	(void)strategy;
+	if (is_text(value, "bfloat16") || is_text(value, "float16"))
+		return key_counted_as(key, value, context,
+		    "float32, which takes twice the memory");
+	if (!is_text(value, "float32"))
+		return refuse(key, value, context, "float32, bfloat16 or float16");
+	return 0;
+}
+
+static int
+read_compute_type(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	if (is_text(value, "bfloat16"))
+		strategy->precision = PRECISION_BF16;
+	else if (is_text(value, "float16"))
+		strategy->precision = PRECISION_FP16;
+	else if (is_text(value, "float32"))
+		return key_counted_as(key, value, context,
+		    "bfloat16, which takes half the memory of activations");
+	else
+		return refuse(key, value, context, "float32, bfloat16 or float16");
+	return 0;
+}
+
 static const struct doc *
 master_type(struct arena *arena, const struct plan_view *plan)
 {
@@ -297,8 +339,11 @@ read_recompute_mode(const struct key *key, const struct doc *value, struct strat
 		recompute->kind = RECOMPUTE_FULL;
 	else if (is_text(value, "selective"))
 		*recompute = (struct recompute){RECOMPUTE_SELECTIVE, MODULE_CORE_ATTN, 0};
+	else if (is_text(value, "memory_budget"))
+		return key_counted_as(key, value, context,
+		    "none: what is recomputed is decided when the model is compiled");
 	else if (!is_text(value, "none"))
-		return refuse(key, value, context, "none, selective or full");
+		return refuse(key, value, context, "none, selective, full or memory_budget");
 	return 0;
 }
 
@@ -434,8 +479,9 @@ const struct key torchtitan_keys[] = {
 	ROW("parallelism.module_fqns_per_model_part", "vpp", KEY_LIST, NULL, NULL, chunk_modules,
 	    read_chunks),
 
-	ROW("training.dtype", NULL, KEY_TEXT, NULL, NULL, master_type, NULL),
-	ROW("training.mixed_precision_param", NULL, KEY_TEXT, NULL, NULL, compute_type, NULL),
+	ROW("training.dtype", "grad_type", KEY_TEXT, NULL, NULL, master_type, read_master_type),
+	ROW("training.mixed_precision_param", "precision", KEY_TEXT, NULL, NULL, compute_type,
+	    read_compute_type),
 	ROW("training.mixed_precision_reduce", NULL, KEY_TEXT, NULL, NULL, master_type, NULL),
 	ROW("training.enable_cpu_offload", NULL, KEY_BOOL, NULL, NULL, cpu_offload, NULL),
 	ROW("training.disable_cuda_graphs", "cuda_graphs", KEY_BOOL, "0.3", NULL, no_graphs,

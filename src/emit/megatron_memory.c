@@ -196,12 +196,47 @@ int
 megatron_read_moments(const struct key *key, const struct doc *value, struct strategy *strategy,
     struct field_context *context)
 {
-	int type = choose(key, value, float_type_names, context);
+	static const char *const names[] = {"fp32", "bf16", "fp8", "fp16", NULL};
+	int type = choose(key, value, names, context);
 
 	if (type < 0)
 		return -1;
-	strategy->moment_type = (enum float_type)type;
+	strategy->moment_type = names[type + 1] ? (enum float_type)type : FLOAT_BF16;
+	return names[type + 1] ? 0 : key_counted_as(key, value, context, "bf16, as large");
+}
+
+int
+megatron_read_main_grads(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	static const char *const names[] = {"fp32", "bf16", NULL};
+	int type = choose(key, value, names, context);
+
+	if (type < 0)
+		return -1;
+	if (type == FLOAT_BF16)
+		strategy->grad_type = FLOAT_BF16;
 	return 0;
+}
+
+int
+megatron_read_optimizer(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	static const char *const names[] = {
+	    "adam", "sgd", "muon", "dist_muon", "lion", "soap", "adaptive_muon", NULL};
+	/* moments of a parameter, beside Adam's two */
+	static const char *const counted_as[] = {NULL, "adam: sgd keeps one moment or none",
+	    "adam: muon keeps one moment of each matrix",
+	    "adam: dist_muon keeps one moment of each matrix", "adam: lion keeps one moment",
+	    "adam: soap keeps preconditioners beside both moments, which are not counted",
+	    "adam: adaptive_muon keeps moments of its own"};
+	int choice = choose(key, value, names, context);
+
+	(void)strategy;
+	if (choice <= 0)
+		return choice;
+	return key_counted_as(key, value, context, counted_as[choice]);
 }
 
 const struct doc *
@@ -234,12 +269,15 @@ int
 megatron_read_offload_fraction(const struct key *key, const struct doc *value,
     struct strategy *strategy, struct field_context *context)
 {
-	if (value->kind != DOC_NUMBER || !(value->number > 0 && value->number <= 1))
+	if (value->kind != DOC_NUMBER || !(value->number >= 0 && value->number <= 1))
 		return diag_error(context->diags, value->loc,
-		    "'%s' is '%.60s', allowed is over 0 and at most 1", key->name,
+		    "'%s' is '%.60s', allowed is 0 to 1", key->name,
 		    value->text ? value->text : doc_kind_name(value->kind));
-	if (strategy->offload == OFFLOAD_OPTIMIZER)
-		strategy->offload_fraction = value->number;
+	if (strategy->offload != OFFLOAD_OPTIMIZER)
+		return 0;
+	strategy->offload_fraction = value->number;
+	if (!(value->number > 0))
+		strategy->offload = OFFLOAD_NONE;
 	return 0;
 }
 
@@ -294,14 +332,17 @@ int
 megatron_read_flex_backend(const struct key *key, const struct doc *value,
     struct strategy *strategy, struct field_context *context)
 {
-	static const char *const names[] = {"deepep", "hybridep", NULL};
+	static const char *const names[] = {"deepep", "hybridep", "ncclep", NULL};
 	int backend = choose(key, value, names, context);
 
 	if (backend < 0)
 		return -1;
-	if (is_flex(strategy))
-		strategy->dispatcher = backend ? DISPATCH_HYBRIDEP : DISPATCH_DEEPEP;
-	return 0;
+	if (!is_flex(strategy))
+		return 0;
+	strategy->dispatcher = backend == 1 ? DISPATCH_HYBRIDEP : DISPATCH_DEEPEP;
+	return backend < 2 ? 0
+			   : key_counted_as(key, value, context,
+				 "deepep, whose traffic is the same: no rate of it is known");
 }
 
 const struct doc *

@@ -251,12 +251,19 @@ megatron_read_modules(const struct key *key, const struct doc *value, struct str
 	for (; item; item = value->kind == DOC_LIST ? item->next : NULL) {
 		int bit = module_bit(item);
 
-		if (bit < 0)
+		if (item->text && strcmp(item->text, "gdn_norm_out") == 0)
+			key_counted_as(key, item, context,
+			    "kept: the norm behind linear attention is small");
+		else if (bit < 0)
 			return refuse(key, item, context,
-			    "core_attn, layernorm, mla_up_proj, mlp, moe_act, moe, shared_experts");
-		modules |= 1U << bit;
+			    "core_attn, layernorm, mla_up_proj, mlp, moe_act, moe, shared_experts, "
+			    "gdn_norm_out");
+		else
+			modules |= 1U << bit;
 	}
 	strategy->recompute.modules = modules;
+	if (modules == 0)
+		strategy->recompute.kind = RECOMPUTE_NONE;
 	return 0;
 }
 

@@ -27,6 +27,7 @@ key_read_fn megatron_read_gtp, megatron_read_egtp, megatron_read_order, megatron
     megatron_read_fp16, megatron_read_fp8, megatron_read_fp8_recipe, megatron_read_fp4,
     megatron_read_fp32_sum, megatron_read_bf16_sum, megatron_read_distributed,
     megatron_read_overlap_dp, megatron_read_fsdp, megatron_read_sharding, megatron_read_moments,
+    megatron_read_main_grads, megatron_read_optimizer,
     megatron_read_offload, megatron_read_offload_fraction, megatron_read_dispatcher,
     megatron_read_flex_backend, megatron_read_enable_deepep, megatron_read_capacity,
     megatron_read_overlap_experts, megatron_read_overlap_tp, megatron_read_overlap_flush,
