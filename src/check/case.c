@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "check/context.h"
+#include "check/import_private.h"
 #include "check/rules_names.h"
 #include "model/builtin_models.h"
 
@@ -128,31 +130,6 @@ version_in(struct arena *arena, const char *text)
 	return NULL;
 }
 
-/* One argument or key, with what stands behind '=' or a blank as its value. */
-static void
-read_word(struct reader *r, const struct doc *item, bool is_argument)
-{
-	const char *text = item->text ? item->text + strspn(item->text, "-") : "";
-	size_t length = strcspn(text, "= ");
-	char *name = arena_strndup(r->arena, text, length);
-	struct doc *map = doc_new_map(r->arena, item->loc);
-
-	for (char *at = name; is_argument && *at; at++)
-		*at = *at == '-' ? '_' : *at;
-	doc_add_scalar(r->arena, map, name, text[length] ? text + length + 1 : "true", item->loc);
-	config_add(&r->out->config, r->arena, name, map->first);
-}
-
-/* Each item becomes a setting; arguments are an argument list. */
-static void
-read_words(struct reader *r, const struct doc *list, bool are_arguments)
-{
-	if (are_arguments && r->out->config.strategy.framework == FRAMEWORK_MEGATRON)
-		r->out->config.form = CONFIG_MEGATRON;
-	for (const struct doc *item = list->first; item; item = item->next)
-		read_word(r, item, are_arguments);
-}
-
 /* Letters and digits of a name, lower case: "Qwen3-30B-A3B" is "qwen3-30b-a3b". */
 static const char *
 squeeze(struct arena *arena, const char *name)
@@ -199,7 +176,7 @@ read_zero(struct reader *r, const struct doc *value, const char *name)
 {
 	struct strategy *s = &r->out->config.strategy;
 
-	if (strcmp(name, "zero") == 0 && value->kind == DOC_NUMBER && value->is_integer)
+	if (strncmp(name, "zero", 4) == 0 && value->kind == DOC_NUMBER && value->is_integer)
 		s->zero = value->integer >= 0 && value->integer <= 3 ? (int)value->integer : -1;
 	else if (strcmp(name, "dist_opt") == 0)
 		s->zero = is_true(value) ? 1 : 0;
@@ -220,8 +197,55 @@ flatten(struct reader *r, const char *name, const struct doc *value)
 		flatten(r, arena_printf(r->arena, "%s.%s", name, member->key), member);
 }
 
+/* A setting as the framework spells it says its part of the strategy as well. */
+static int
+read_setting(struct reader *r, const struct doc *value, const char *name)
+{
+	struct config *config = &r->out->config;
+	struct field_context aloud = {r->arena, r->diags};
+	struct field_context silent = {r->arena, diags_new(r->arena)};
+	const struct key *key = import_key(form_of(config, name), name);
+
+	flatten(r, name, value);
+	if (!key || !key->term || strncmp(key->term, "model.", 6) == 0)
+		return 0;
+	if (key->kind == KEY_INT)
+		return key_read(key, value, &config->strategy, &aloud);
+	/* words that no strategy of ours can say are for the rules to judge */
+	key_read(key, value, &config->strategy, &silent);
+	return 0;
+}
+
+/* One argument or key, with what stands behind '=' or a blank as its value. */
+static int
+read_word(struct reader *r, const struct doc *item, bool is_argument)
+{
+	const char *text = item->text ? item->text + strspn(item->text, "-") : "";
+	size_t length = strcspn(text, "= ");
+	char *name = arena_strndup(r->arena, text, length);
+	struct doc *map = doc_new_map(r->arena, item->loc);
+
+	for (char *at = name; is_argument && *at; at++)
+		*at = *at == '-' ? '_' : *at;
+	doc_add_scalar(r->arena, map, name, text[length] ? text + length + 1 : "true", item->loc);
+	return read_setting(r, map->first, name);
+}
+
+/* Each item becomes a setting; arguments are an argument list. */
+static int
+read_words(struct reader *r, const struct doc *list, bool are_arguments)
+{
+	int result = 0;
+
+	if (are_arguments && r->out->config.strategy.framework == FRAMEWORK_MEGATRON)
+		r->out->config.form = CONFIG_MEGATRON;
+	for (const struct doc *item = list->first; item; item = item->next)
+		result |= read_word(r, item, are_arguments);
+	return result;
+}
+
 /* Our names of fused dispatchers are Megatron's flex dispatcher with a backend. */
-static void
+static int
 read_dispatcher(struct reader *r, const struct doc *value)
 {
 	struct config *config = &r->out->config;
@@ -232,12 +256,12 @@ read_dispatcher(struct reader *r, const struct doc *value)
 
 	if (r->out->other || config->strategy.framework != FRAMEWORK_MEGATRON || !fused) {
 		config_add(config, r->arena, "moe_token_dispatcher_type", value);
-		return;
+		return 0;
 	}
 	flex = arena_alloc(r->arena, sizeof(*flex));
 	*flex = (struct doc){.kind = DOC_STRING, .loc = value->loc, .text = "flex"};
-	config_add(config, r->arena, "moe_token_dispatcher_type", flex);
-	config_add(config, r->arena, "moe_flex_dispatcher_backend", value);
+	return read_setting(r, flex, "moe_token_dispatcher_type") |
+	       read_setting(r, value, "moe_flex_dispatcher_backend");
 }
 
 static int
@@ -250,13 +274,13 @@ read_special(struct reader *r, const struct doc *value, const char *name)
 	if (strcmp(name, "gpus") == 0) {
 		read_gpus(r, value, &result);
 	} else if (strcmp(name, "flags") == 0 || strcmp(name, "keys") == 0) {
-		read_words(r, value, name[0] == 'f');
+		result = read_words(r, value, name[0] == 'f');
 	} else if (strcmp(name, "moe") == 0 && value->kind == DOC_MAP) {
 		flatten(r, name, value);
 	} else if (strcmp(name, "moe") == 0) {
 		config_add(config, r->arena, "has_experts", value);
 	} else if (strcmp(name, "dispatcher") == 0) {
-		read_dispatcher(r, value);
+		result = read_dispatcher(r, value);
 	} else if (strcmp(name, "hostfile") == 0) {
 		config->launch.hostfile = value;
 	} else if (strcmp(name, "model") == 0 && is_text) {
@@ -271,7 +295,8 @@ read_special(struct reader *r, const struct doc *value, const char *name)
 		config->launch.master_addr = value->text;
 	} else if (strcmp(name, "auto_ep") == 0) {
 		config->strategy.auto_ep = is_true(value);
-	} else if (strcmp(name, "expert_tp") == 0) {
+	} else if (strcmp(name, "expert_tp") == 0 ||
+		   strcmp(name, "enable_expert_tensor_parallelism") == 0) {
 		config->strategy.expert_tp = is_true(value);
 	} else if (strstr(name, "capacity_factor")) {
 		config->strategy.capacity = value->kind == DOC_NUMBER ? value->number : 0;
@@ -284,15 +309,18 @@ read_special(struct reader *r, const struct doc *value, const char *name)
 	return result;
 }
 
-static bool
-is_framework_setting(const struct reader *r, const struct doc *value)
+/* The name in full when it is a setting of the framework, or a spelling of one; NULL. */
+static const char *
+framework_setting(struct reader *r, const struct doc *value, const char *name)
 {
 	enum framework framework = r->out->config.strategy.framework;
 
 	if (r->out->other)
-		return false;
-	return value->kind == DOC_MAP ||
-	       name_state(framework, NULL, value->key, NULL) != NAME_UNKNOWN;
+		return NULL;
+	if (value->kind == DOC_MAP || name_state(framework, NULL, name, NULL) != NAME_UNKNOWN ||
+	    (framework == FRAMEWORK_MEGATRON && setting_is_spelling(name)))
+		return name;
+	return name_in_block(r->arena, framework, name);
 }
 
 static bool
@@ -313,7 +341,11 @@ read_field(struct reader *r, const struct doc *value, const char *name)
 		return read_field(r, value, arena_strndup(r->arena, name, strlen(name) - 12));
 	if (doc_is_null(value))
 		return 0;
-	if (!field && strncmp(name, "reported_", 9) != 0 && !is_framework_setting(r, value)) {
+	if (!field && strncmp(name, "reported_", 9) != 0) {
+		const char *full = framework_setting(r, value, name);
+
+		if (full)
+			return read_setting(r, value, full);
 		note_unknown(r, value);
 		return 0;
 	}

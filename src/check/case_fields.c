@@ -8,23 +8,27 @@
 
 #define STRATEGY(name, member, text)                                                               \
 	{                                                                                          \
-		name, CASE_STRATEGY, offsetof(struct strategy, member), NULL, false, text          \
+		name, CASE_STRATEGY, offsetof(struct strategy, member), NULL, false, false, text   \
 	}
 #define LAUNCH(name, member, text)                                                                 \
 	{                                                                                          \
-		name, CASE_LAUNCH, offsetof(struct launch, member), NULL, false, text              \
+		name, CASE_LAUNCH, offsetof(struct launch, member), NULL, false, false, text       \
 	}
 #define SETTING(name, setting, text)                                                               \
 	{                                                                                          \
-		name, CASE_SETTING, 0, setting, false, text                                        \
+		name, CASE_SETTING, 0, setting, false, false, text                                 \
 	}
 #define OWN(name, text)                                                                            \
 	{                                                                                          \
-		name, CASE_SETTING, 0, NULL, true, text                                            \
+		name, CASE_SETTING, 0, NULL, true, false, text                                     \
+	}
+#define OWN_MAP(name, text)                                                                        \
+	{                                                                                          \
+		name, CASE_SETTING, 0, NULL, true, true, text                                      \
 	}
 #define SPECIAL(name, text)                                                                        \
 	{                                                                                          \
-		name, CASE_SPECIAL, 0, NULL, false, text                                           \
+		name, CASE_SPECIAL, 0, NULL, false, false, text                                    \
 	}
 
 /* clang-format off */
@@ -38,14 +42,27 @@ const struct case_field case_fields[] = {
 	STRATEGY("tp_size", tp, NULL),
 	STRATEGY("tensor_parallel", tp, NULL),
 	STRATEGY("model_parallel", tp, NULL),
+	STRATEGY("tensor_parallel_size", tp, NULL),
 	STRATEGY("cp", cp, "context-parallel ranks"),
+	STRATEGY("context_parallel_size", cp, NULL),
 	STRATEGY("pp", pp, "pipeline stages"),
+	STRATEGY("pp_size", pp, NULL),
+	STRATEGY("pipeline_parallel_size", pp, NULL),
+	STRATEGY("pipeline_stages", pp, NULL),
+	STRATEGY("num_stages", pp, NULL),
 	STRATEGY("vpp", vpp, "virtual stages a pipeline rank holds"),
+	STRATEGY("vp", vpp, NULL),
+	STRATEGY("virtual_pipeline_model_parallel_size", vpp, NULL),
 	STRATEGY("ep", ep, "expert-parallel ranks"),
 	STRATEGY("ep_size", ep, NULL),
 	STRATEGY("autoep_size", ep, NULL),
+	STRATEGY("expert_parallel_size", ep, NULL),
 	STRATEGY("etp", etp, "tensor-parallel ranks inside an expert"),
+	STRATEGY("etp_size", etp, NULL),
+	STRATEGY("expert_tensor_parallel_size", etp, NULL),
 	STRATEGY("dp", dp, "dense data-parallel ranks"),
+	STRATEGY("dp_size", dp, NULL),
+	STRATEGY("data_parallel_size", dp, NULL),
 	STRATEGY("edp", edp, "expert data-parallel ranks"),
 	STRATEGY("dp_replicate", dp_replicate, "replicas of the sharded model"),
 	STRATEGY("dp_shard", dp_shard, "ranks that shard the model, -1 the rest"),
@@ -54,6 +71,7 @@ const struct case_field case_fields[] = {
 	STRATEGY("mbs", micro_batch, "sequences of a forward pass"),
 	STRATEGY("micro_batch", micro_batch, NULL),
 	STRATEGY("micro_batch_size", micro_batch, NULL),
+	STRATEGY("local_batch_size", micro_batch, NULL),
 	STRATEGY("micro_train_batch_size", micro_batch, NULL),
 	STRATEGY("train_micro_batch_size_per_gpu", micro_batch, NULL),
 	STRATEGY("gbs", global_batch, "sequences of an optimizer step"),
@@ -61,12 +79,15 @@ const struct case_field case_fields[] = {
 	STRATEGY("global_batch_size", global_batch, NULL),
 	STRATEGY("train_batch_size", global_batch, NULL),
 	SPECIAL("zero", "ZeRO stage"),
+	SPECIAL("zero_stage", NULL),
 	SPECIAL("dist_opt", "Megatron's distributed optimizer"),
 	SPECIAL("fully_sharded", "FSDP or ZeRO-3"),
 	SPECIAL("capacity_factor", "expert capacity factor"),
 	SPECIAL("moe_expert_capacity_factor", NULL),
 	SPECIAL("auto_ep", "DeepSpeed AutoEP"),
 	SPECIAL("expert_tp", "DeepSpeed expert tensor parallelism"),
+	SPECIAL("enable_expert_tensor_parallelism", NULL),
+	SETTING("noisy_gate_policy", "MoE.noisy_gate_policy", "DeepSpeed: noise of the gate"),
 	SPECIAL("megatron", "release of the framework"),
 	SPECIAL("megatron_core", NULL),
 	SPECIAL("version", NULL),
@@ -84,6 +105,7 @@ const struct case_field case_fields[] = {
 	SPECIAL("master_addr", "MASTER_ADDR"),
 	SPECIAL("launcher", "torchrun, deepspeed, srun or mpirun"),
 	SPECIAL("hostfile", "a map: host to slots"),
+	OWN("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA queues, of the environment"),
 	OWN("include", "deepspeed --include"),
 	OWN("exclude", "deepspeed --exclude"),
 	OWN("physical_gpus_per_node", "GPUs that a node has"),
@@ -92,7 +114,11 @@ const struct case_field case_fields[] = {
 	/* batch */
 	SETTING("grad_accum", "gradient_accumulation_steps", "accumulation steps"),
 	SETTING("gradient_accumulation_steps", NULL, NULL),
+	SETTING("accumulation", "gradient_accumulation_steps", NULL),
+	SETTING("gas", "gradient_accumulation_steps", NULL),
 	SETTING("num_microbatches", NULL, "micro-batches of a step"),
+	SETTING("num_micro_batches", "num_microbatches", NULL),
+	SETTING("microbatches", "num_microbatches", NULL),
 	OWN("world_seen", "ranks that the configuration was read with"),
 	OWN("micro_batch_sizes", "elastic micro-batches"),
 	OWN("max_train_batch_size", "elastic batch"),
@@ -103,8 +129,12 @@ const struct case_field case_fields[] = {
 	SETTING("hidden", "hidden_size", "hidden size"),
 	SETTING("heads", "num_attention_heads", "attention heads"),
 	SETTING("num_attention_heads", NULL, NULL),
+	SETTING("n_heads", "num_attention_heads", NULL),
 	SETTING("kv", "num_query_groups", "key and value heads"),
 	SETTING("num_query_groups", NULL, NULL),
+	SETTING("kv_heads", "num_query_groups", NULL),
+	SETTING("n_kv_heads", "num_query_groups", NULL),
+	SETTING("num_key_value_heads", "num_query_groups", NULL),
 	SETTING("head_dim", "kv_channels", "width of a head"),
 	SETTING("ffn", "ffn_hidden_size", "width of the dense MLP"),
 	SETTING("num_experts", NULL, "routed experts"),
@@ -113,6 +143,7 @@ const struct case_field case_fields[] = {
 	SETTING("n_routed_experts", "num_experts", NULL),
 	SETTING("num_moe_experts", "num_experts", NULL),
 	SETTING("topk", "moe_router_topk", "experts a token goes to"),
+	SETTING("top_k", "moe_router_topk", NULL),
 	SETTING("moe_ffn", "moe_ffn_hidden_size", "width of an expert"),
 	SETTING("vocab", "vocab_size", "vocabulary"),
 	OWN("params", "parameters"),
@@ -144,8 +175,8 @@ const struct case_field case_fields[] = {
 	OWN("host_mem_gb", NULL),
 	OWN("mem_gib", "measured memory, a list beside gpus"),
 	OWN("gpu_counts", NULL),
-	OWN("alloc_mb", "measured memory of first, middle and last stage"),
-	OWN("max_mb", "the same at the peak"),
+	OWN_MAP("alloc_mb", "measured memory of first, middle and last stage"),
+	OWN_MAP("max_mb", "the same at the peak"),
 	OWN("fp32_logits_gib", "size of one fp32 logits tensor"),
 	OWN("estimator", "name of a memory estimator"),
 	SPECIAL("moe", "the model has experts; a map: a block of a DeepSpeed file"),
@@ -154,6 +185,7 @@ const struct case_field case_fields[] = {
 	OWN("dense_ffn", "width that the estimator uses"),
 	/* placement and serving */
 	OWN("redundant", "redundant experts"),
+	SETTING("num_redundant_experts", "redundant", NULL),
 	SETTING("groups", "expert_groups", "expert groups of a placement"),
 	OWN("expert_groups", NULL),
 	SETTING("slots", "slots_total", "expert slots"),
@@ -213,6 +245,6 @@ case_field_is_own(const char *name)
 
 	for (const struct case_field *field = case_fields; field->name; field++)
 		if (strlen(field->name) == length && strncmp(field->name, name, length) == 0)
-			return field->own;
+			return field->own && (name[length] == '\0' || field->members);
 	return false;
 }

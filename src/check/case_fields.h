@@ -17,6 +17,7 @@ struct case_field {
 	size_t offset;	     /* CASE_STRATEGY and CASE_LAUNCH: of an int64_t */
 	const char *setting; /* CASE_SETTING: its name; NULL the same */
 	bool own;
+	bool members; /* own, and a map whose members are asked for: "max_mb.first" */
 	const char *text; /* for the man page; NULL: another spelling of the row before */
 };
 extern const struct case_field case_fields[]; /* ends with name NULL */

@@ -38,6 +38,18 @@ static const char *const negations[][2] = {
     {"untie_embeddings_and_output_weights", "share_embeddings_and_output_weights"},
 };
 
+bool
+setting_is_spelling(const char *name)
+{
+	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++)
+		if (strcmp(spellings[i][0], name) == 0 || strcmp(spellings[i][1], name) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(negations) / sizeof(negations[0]); i++)
+		if (strcmp(negations[i][0], name) == 0 || strcmp(negations[i][1], name) == 0)
+			return true;
+	return false;
+}
+
 static const struct setting *
 find_direct(const struct facts *facts, const char *name)
 {

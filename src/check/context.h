@@ -38,6 +38,8 @@ const struct term *term_find(const char *name);
 
 /* The setting with this name, one of its other spellings, or one that says this term; or NULL. */
 const struct setting *facts_setting(const struct facts *facts, const char *name);
+/* Another spelling of a setting, or its negation: conditions may ask for it. */
+bool setting_is_spelling(const char *name);
 /* The key table row that spells a term for the configuration's framework; NULL. */
 const struct key *facts_key(const struct facts *facts, const char *term);
 struct value value_of_doc(struct arena *arena, const struct doc *doc);
@@ -46,6 +48,10 @@ struct value value_of_doc(struct arena *arena, const struct doc *doc);
 extern const struct expr_function rule_functions[];
 /* rules_placement.c: functions over loads, placements and measured series. */
 extern const struct expr_function placement_functions[];
+/* rules_hosts.c: functions over the hostfile and the filters of its slots. */
+extern const struct expr_function host_functions[];
+/* All that conditions may call; ends with NULL. */
+extern const struct expr_function *const rule_function_tables[];
 
 /* context_memory.c: sizes and bytes on one rank, from the model or from stated numbers. */
 struct value facts_params(const struct facts *facts);

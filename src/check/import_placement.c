@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/units.h"
+#include "check/hosts.h"
 #include "check/import_private.h"
 
 enum { MAX_RANKS = 1 << 20 };
@@ -126,71 +127,30 @@ from_accelerate(const struct config *config)
 	return ranks;
 }
 
-/* --- hostfile ------------------------------------------------------------------------------- */
-
-/* Slots that "host1:0,2@host2" names of this host; -1: the host is not in it; 0 with no list: all.
- */
-static int64_t
-filtered(const char *filter, const char *host)
-{
-	size_t length = strlen(host);
-
-	while (filter && *filter) {
-		size_t part = strcspn(filter, "@");
-		int64_t slots = 1;
-
-		if (part >= length && strncmp(filter, host, length) == 0 &&
-		    (part == length || filter[length] == ':')) {
-			if (part == length)
-				return 0;
-			for (size_t i = length; i < part; i++)
-				slots += filter[i] == ',';
-			return slots;
-		}
-		filter += part + (filter[part] == '@');
-	}
-	return -1;
-}
-
-static int64_t
-slots_of(const struct config *config, const struct doc *host)
-{
-	const char *include = import_word(config, CONFIG_NUMBERS, "include");
-	const char *exclude = import_word(config, CONFIG_NUMBERS, "exclude");
-	int64_t gpus = number(config, "num_gpus"), chosen;
-
-	if (include) {
-		chosen = filtered(include, host->key);
-		return chosen < 0 ? 0 : chosen == 0 ? host->integer : chosen;
-	}
-	if (exclude) {
-		chosen = filtered(exclude, host->key);
-		return chosen < 0 ? host->integer : chosen == 0 ? 0 : host->integer - chosen;
-	}
-	return gpus > 0 && gpus < host->integer ? gpus : host->integer;
-}
+/* --- deepspeed ------------------------------------------------------------------------------ */
 
 static struct ranks
 from_hostfile(const struct config *config)
 {
 	struct ranks ranks = {0};
-	int64_t most = number(config, "num_nodes"), nodes = 0, first = 0;
-	bool even = true;
 
-	for (const struct doc *host = config->launch.hostfile->first; host; host = host->next) {
-		int64_t slots = slots_of(config, host);
-
-		if (slots <= 0 || (most > 0 && nodes == most))
-			continue;
-		first = first ? first : slots;
-		even = even && slots == first;
-		nodes++;
-		if (ranks.world <= MAX_RANKS)
-			ranks.world += slots;
-	}
-	ranks.nodes = nodes;
-	ranks.per_node = even ? first : 0;
+	ranks.world = hosts_ranks(config, &ranks.nodes, &ranks.per_node);
 	return ranks;
+}
+
+/* --include localhost:0,1 on this machine alone; 0 when slots are not named. */
+static int64_t
+included_here(const struct config *config)
+{
+	const char *include = import_word(config, CONFIG_NUMBERS, "include");
+	struct host_part part;
+	int64_t slots = 0, slot;
+
+	if (!include || !host_part_next(&include, &part) || *include)
+		return 0;
+	while (part.slots && host_slot_next(&part.slots, &slot))
+		slots++;
+	return slots;
 }
 
 static struct ranks
@@ -203,6 +163,8 @@ from_deepspeed(const struct config *config)
 	/* without a hostfile it is this machine alone */
 	if (ranks.nodes == 0 && !is_there(config, "num_nodes") && !is_there(config, "hostfile"))
 		ranks.nodes = 1;
+	if (ranks.per_node == 0 && !is_there(config, "hostfile"))
+		ranks.per_node = included_here(config);
 	return ranks;
 }
 

@@ -2,7 +2,7 @@
 #ifndef MOEPLAN_IMPORT_PRIVATE_H
 #define MOEPLAN_IMPORT_PRIVATE_H
 
-/* What the importers share: import_*.c and config*.c only. */
+/* What the importers share: import_*.c, config*.c, and who reads cases and hosts. */
 
 #include "base/field.h"
 #include "check/config.h"

@@ -17,9 +17,6 @@ const struct rule *const rule_tables[] = {rules_megatron, rules_megatron_moe, ru
     rules_deepspeed, rules_torchtitan, rules_libraries, rules_grid, rules_launch, rules_arithmetic,
     rules_memory, rules_health, NULL};
 
-static const struct expr_function *const functions[] = {
-    expr_functions, rule_functions, placement_functions, NULL};
-
 const struct rule *
 rule_find(const char *id)
 {
@@ -56,7 +53,7 @@ rule_applies(const struct rule *rule, unsigned framework, const char *version)
 static const struct expr *
 parse(struct arena *arena, struct diags *diags, const char *text, size_t length)
 {
-	return expr_parse(arena, diags, arena_strndup(arena, text, length), functions);
+	return expr_parse(arena, diags, arena_strndup(arena, text, length), rule_function_tables);
 }
 
 /* Where `stop` stands outside quotes and parentheses; the end of the text when nowhere. */

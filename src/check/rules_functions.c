@@ -421,36 +421,6 @@ call_pattern_length(const struct expr_scope *scope, const struct value *argument
 	return length < 0 ? value_undecided : value_int(length);
 }
 
-/* included('work1:2,3'): what a deepspeed --include names behind the colon. */
-static struct value
-call_included(const struct expr_scope *scope, const struct value *arguments, size_t count)
-{
-	enum { MOST = 256 };
-	struct value *items = arena_array(scope->arena, MOST, sizeof(*items));
-	const char *at;
-	size_t n = 0;
-
-	(void)count;
-	if (arguments[0].kind != VALUE_TEXT)
-		return value_undecided;
-	at = arguments[0].text;
-	while ((at = strchr(at, ':')) != NULL) {
-		for (at++; n < MOST; at++) {
-			size_t length = strspn(at, "0123456789");
-			int64_t slot;
-
-			if (length == 0 ||
-			    !units_parse_integer(arena_strndup(scope->arena, at, length), &slot))
-				break;
-			items[n++] = value_int(slot);
-			at += length;
-			if (*at != ',')
-				break;
-		}
-	}
-	return value_list(items, n);
-}
-
 /* type_bytes(text): bytes of an element of the type that the text names; undecided without one. */
 static struct value
 call_type_bytes(const struct expr_scope *scope, const struct value *arguments, size_t count)
@@ -513,8 +483,10 @@ const struct expr_function rule_functions[] = {
     {"layout_chunks", 1, 1, false, call_layout_chunks},
     {"layout_layers", 1, 1, false, call_layout_layers},
     {"layout_mtp", 1, 1, false, call_layout_mtp},
-    {"included", 1, 1, false, call_included},
     {"type_bytes", 1, 1, false, call_type_bytes},
     {"ratios", 2, 2, false, call_ratios},
     {.name = NULL},
 };
+
+const struct expr_function *const rule_function_tables[] = {
+    expr_functions, rule_functions, placement_functions, host_functions, NULL};

@@ -9,6 +9,7 @@
 
 #define TORCHRUN "pytorch/pytorch torch/distributed/run.py"
 #define RUNNER "deepspeedai/DeepSpeed v0.19.5 deepspeed/launcher/runner.py"
+#define FILTER "given(include, given(exclude, ''))"
 
 /* clang-format off */
 const struct rule rules_launch[] = {
@@ -42,9 +43,9 @@ const struct rule rules_launch[] = {
 	},
 	{
 		.id = "LAU-008", .severity = SEVERITY_WARNING, .silent = true,
-		.when = "said(slots) and count(slots) > 1",
-		.require = "min(slots) == max(slots)",
-		.message = "hosts have different slots ({slots}): deepspeed computes LOCAL_RANK as "
+		.when = "said(slots) and count(slots_left()) > 1",
+		.require = "min(slots_left()) == max(slots_left())",
+		.message = "hosts have different slots ({slots_left()}): deepspeed computes LOCAL_RANK as "
 		    "rank % local count, which is wrong behind a host with another count",
 		.hint = "give every host the same slots",
 		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/launcher/launch.py",
@@ -81,12 +82,15 @@ const struct rule rules_launch[] = {
 	},
 	{
 		.id = "LAU-016", .severity = SEVERITY_ERROR,
-		.when = "said(include) and said(slots) and count(included(include)) > 0",
-		.require = "max(included(include)) < max(slots)",
-		.message = "--include {include} asks for slot {requested: included(include)}, the "
-		    "hostfile's slots end at {max_slot_index: max(slots) - 1}",
-		.hint = "write slots={slots_needed: max(included(include)) + 1} in the hostfile "
-		    "and keep the filter",
+		.when = "said(slots) and (said(include) or said(exclude))",
+		.require = "count(missing_hosts(" FILTER ")) == 0 : 'the hostfile has no "
+		    "{missing_hosts(" FILTER ")}'; count(missing_slots(" FILTER ")) == 0 : 'slots "
+		    "{requested: asked_slots(" FILTER ")} are asked for, those of the host end at "
+		    "{max_slot_index: short_host(" FILTER ") - 1}'",
+		.message = "deepspeed {if(said(include), '--include', '--exclude')} {" FILTER "}: "
+		    "{problem}",
+		.hint = "write slots={slots_needed: max(missing_slots(" FILTER ")) + 1} in the "
+		    "hostfile and keep the filter || name hosts as the hostfile does",
 		.source = RUNNER,
 	},
 	{

@@ -366,7 +366,8 @@ const struct rule rules_megatron[] = {
 		.id = "MEG-040", .frameworks = ON_MEGATRON | ON_DEEPSPEED,
 		.severity = SEVERITY_ERROR,
 		.grid = "1",
-		.message = "{heads} attention heads are not a multiple of TP {tp}",
+		.message = "{heads} attention heads are not a multiple of TP {tp}: "
+		    "{head_remainder: heads % tp} are left over",
 		.hint = "use TP of {valid_tp: divisors(heads)}",
 		.source = CONFIG,
 	},
@@ -392,7 +393,8 @@ const struct rule rules_megatron[] = {
 		.grid = "sp",
 		.message = "sequence {seq_len} / CP {cp} is not a multiple of TP {tp}, which "
 		    "sequence parallelism cuts it into",
-		.hint = "use a multiple of {divisor: cp * tp}",
+		.hint = "pad to {next_valid_seq: multiple_above(seq_len, if(cp > 1, 2 * cp, 1) * "
+		    "tp)}, a multiple of {divisor: cp * tp}",
 		.source = "NVIDIA/Megatron-LM core_v0.19.0 "
 		    "megatron/core/tensor_parallel/mappings.py; at the first step",
 	},

@@ -76,7 +76,7 @@ const struct rule rules_megatron_moe[] = {
 	{
 		.id = "MEG-077", .frameworks = ON_MEGATRON | ON_TORCHTITAN,
 		.severity = SEVERITY_ERROR,
-		.grid = "1",
+		.grid = "set(world) or complete",
 		.message = "a fused dispatcher needs more than one expert rank: ETP {etp} x EP "
 		    "{ep}",
 		.hint = "use alltoall, or more expert ranks",
@@ -188,9 +188,8 @@ const struct rule rules_megatron_moe[] = {
 	{
 		.id = "MEG-089", .frameworks = ON_MEGATRON, .since = "0.11",
 		.severity = SEVERITY_ERROR,
-		.when = "complete and topk == 1 and get(moe_router_score_function, 'softmax') == "
-		    "'softmax' and not has(get(moe_router_load_balancing_type, 'aux_loss'), "
-		    "'sinkhorn')",
+		.when = "topk == 1 and given(moe_router_score_function, 'softmax') == 'softmax' "
+		    "and not has(given(moe_router_load_balancing_type, 'aux_loss'), 'sinkhorn')",
 		.require = "on(moe_router_pre_softmax)",
 		.message = "top-1 routing with softmax after the choice gives every token the "
 		    "weight 1",

@@ -144,12 +144,16 @@ const struct rule rules_memory[] = {
 		.require = "edp > 1",
 		.message = "expert DP is {edp}: ZeRO shards experts over it and not over DP {dp}, "
 		    "so they gain nothing and take {expert_bytes_per_gpu_gb: expert_params / ep / "
-		    "etp / pp * 18 / 1000000000} GB a GPU; dense layers take "
-		    "{dense_bytes_per_gpu_gb: (params - expert_params) / (tp * pp) * if(zero == 2, "
-		    "2 + 16 / dp, 6 + 12 / dp) / 1000000000} GB",
+		    "etp / pp * 18 / 1000000000} GB a GPU; dense layers take {dense_state_gb: "
+		    "(params - expert_params) / (tp * pp) * if(zero == 2, 2 + 16 / dp, 6 + 12 / "
+		    "dp) / 1000000000} GB, {dense_bytes_per_gpu_gb: (params - expert_params) / (tp "
+		    "* pp) * if(zero == 2, 2 + 18 / dp, 6 + 12 / dp) / 1000000000} GB while a step "
+		    "has 16-bit and fp32 gradients",
 		.hint = "a smaller EP shards optimizer states of experts, a larger one the experts "
 		    "themselves",
-		.source = "deepspeedai/DeepSpeed#7156",
+		.source = "deepspeedai/DeepSpeed#7156; v0.19.5 "
+		    "deepspeed/runtime/zero/stage_1_and_2.py step(): averaged_gradients and "
+		    "single_grad_partition",
 	},
 	{
 		.id = "MEM-012", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
@@ -203,7 +207,8 @@ const struct rule rules_memory[] = {
 		    "{vocab_shard: vocab / tp} take {gib_6B: " LOGITS " * 6 / " GIB_BYTES "} GiB "
 		    "with an fp32 copy, {gib_10B: " LOGITS " * 10 / " GIB_BYTES "} GiB in unfused "
 		    "losses and {gib_16B: " LOGITS " * 16 / " GIB_BYTES "} GiB with their "
-		    "gradients; a GPU has {gpu_gib: given(gpu_bytes, 80 * " GIB_BYTES ") / "
+		    "gradients (measured: {bytes_per_logit_eager: 6.07} and "
+		    "{bytes_per_logit_fused: 10.07} bytes a logit); a GPU has {gpu_gib: given(gpu_bytes, 80 * " GIB_BYTES ") / "
 		    GIB_BYTES "} GiB",
 		.hint = "use a fused or chunked cross-entropy, more TP or CP, shorter sequences",
 		.source = "NovaSky-AI/SkyRL#1841 (6.07 and 10.07 bytes a logit measured); "
@@ -222,14 +227,17 @@ const struct rule rules_memory[] = {
 		.source = "NVIDIA-NeMo/Automodel#2609",
 	},
 	{
-		.id = "MEM-018", .severity = SEVERITY_WARNING, .when = "said(max_mb.middle)",
+		.id = "MEM-018", .severity = SEVERITY_WARNING,
+		.when = "said(max_mb.middle) or said(alloc_mb.middle)",
 		.require = "max_mb.first / max_mb.middle <= 1.2 and max_mb.last / max_mb.middle <= "
-		    "1.2",
-		.message = "the first stage takes {ratio_max_first: max_mb.first / max_mb.middle} "
-		    "and the last {ratio_max_last: max_mb.last / max_mb.middle} of a middle stage "
-		    "at their peak ({ratio_alloc_first: alloc_mb.first / alloc_mb.middle} and "
-		    "{ratio_alloc_last: alloc_mb.last / alloc_mb.middle} allocated): an average "
-		    "over stages is too small",
+		    "1.2 : 'the first stage takes {ratio_max_first: max_mb.first / "
+		    "max_mb.middle} and the last {ratio_max_last: max_mb.last / max_mb.middle} of "
+		    "a middle stage at their peak'; alloc_mb.first / alloc_mb.middle <= 1.2 and "
+		    "alloc_mb.last / alloc_mb.middle <= 1.2 : 'the first stage has "
+		    "{ratio_alloc_first: alloc_mb.first / alloc_mb.middle} and the last "
+		    "{ratio_alloc_last: alloc_mb.last / alloc_mb.middle} of a middle stage "
+		    "allocated'",
+		.message = "{problem}: an average over stages is too small",
 		.hint = "give the ends fewer layers: the embedding and the loss head are there",
 		.source = "deepspeedai/DeepSpeed#1378",
 	},

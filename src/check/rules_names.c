@@ -100,6 +100,21 @@ name_is_block(enum framework framework, const char *name)
 	return false;
 }
 
+const char *
+name_in_block(struct arena *arena, enum framework framework, const char *name)
+{
+	const char *prefix = NULL;
+
+	for (const struct name_span *row = table_of(framework); row->names; row++) {
+		if (!row->prefix[0] || !has_word(row->names, name))
+			continue;
+		if (prefix && strcmp(prefix, row->prefix) != 0)
+			return NULL;
+		prefix = row->prefix;
+	}
+	return prefix ? arena_printf(arena, "%s%s", prefix, name) : NULL;
+}
+
 /* All names of the release, ending with NULL. */
 static const char *const *
 names_of(struct arena *arena, enum framework framework, const char *version)

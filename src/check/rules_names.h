@@ -26,6 +26,8 @@ enum name_state name_state(
     enum framework framework, const char *version, const char *name, const struct name_span **span);
 /* Does the table have names below this one ("zero_optimization")? */
 bool name_is_block(enum framework framework, const char *name);
+/* The one known name that ends with a point and this one: "tensor_parallel_degree"; NULL. */
+const char *name_in_block(struct arena *arena, enum framework framework, const char *name);
 /* A known name that is spelled nearly so; NULL. */
 const char *name_nearest(
     struct arena *arena, enum framework framework, const char *version, const char *name);

@@ -50,6 +50,11 @@ const struct quantity_row quantity_rows[] = {
 	    "the same with the optimizer in host memory"},
 	{"host_gib_per_node", "params * 12 / given(nodes, ceil(world / 8)) / " GIB_BYTES,
 	    "optimizer in host memory, a node"},
+	{"naive_gb", "params * 18 / world / 1000000000",
+	    "model state if all of it were shared evenly"},
+	{"naive_gib", "params * 18 / world / " GIB_BYTES, "the same in GiB"},
+	{"token_multiple", "ep * topk * capacity / experts",
+	    "tokens of an expert over those of a rank"},
 	{"predicted_state_gib", "if(zero == 3, 16 * params, whole(0)) / " GIB_BYTES,
 	    "state of all ranks under full sharding"},
 	{"fit_state_gib", "fit_states(gpu_counts, mem_gib)", "sharded part of the measured memory"},
@@ -66,6 +71,14 @@ const struct quantity_row quantity_rows[] = {
 	    "best load of the fullest GPU with groups kept on a node"},
 	{"optimum_ignoring_groups", "best_placement(expert_load, slots_total, world, 1, 1)",
 	    "best load of the fullest GPU with experts anywhere"},
+	{"no_replica_contiguous", "in_order(expert_load, expert_groups)",
+	    "load of the fullest of one GPU a group, experts in order and without copies"},
+	{"no_replica_best", "best_order(expert_load, expert_groups)", "the same at best"},
+	{"ratio_alloc_first", "alloc_mb.first / alloc_mb.middle",
+	    "allocated memory of the first stage over a middle one"},
+	{"ratio_alloc_last", "alloc_mb.last / alloc_mb.middle", "of the last"},
+	{"ratio_max_first", "max_mb.first / max_mb.middle", "the same at the peak"},
+	{"ratio_max_last", "max_mb.last / max_mb.middle", "of the last"},
 	{"gain", "gains(alternatives, baseline)", "gain of each alternative"},
 	{.name = NULL},
 };
@@ -103,8 +116,6 @@ summary(struct arena *arena, const struct diag *numbers)
 struct diag *
 quantities_note(const struct check_context *check, struct arena *arena, struct diags *diags)
 {
-	static const struct expr_function *const tables[] = {
-	    expr_functions, rule_functions, placement_functions, NULL};
 	struct diag numbers = {.message = ""}, *diag;
 	struct facts facts;
 	struct expr_scope scope;
@@ -113,7 +124,7 @@ quantities_note(const struct check_context *check, struct arena *arena, struct d
 	scope = facts_scope(&facts);
 	for (const struct quantity_row *row = quantity_rows; row->name; row++) {
 		const struct expr *expr =
-		    expr_parse(arena, diags_new(arena), row->expression, tables);
+		    expr_parse(arena, diags_new(arena), row->expression, rule_function_tables);
 		struct value value = expr ? expr_evaluate(expr, &scope) : value_undecided;
 
 		add_quantity(diags, &numbers, row->name, &value);

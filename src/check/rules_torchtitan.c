@@ -128,8 +128,8 @@ const struct rule rules_torchtitan[] = {
 	{
 		.id = "TT-014", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.grid = "1",
-		.message = "TP {tp} must divide {heads} attention heads and {given(kv_heads, "
-		    "heads)} KV heads",
+		.message = "TP {tp} must divide {heads} attention heads (remainder "
+		    "{head_remainder: heads % tp}) and {given(kv_heads, heads)} KV heads",
 		.hint = "use TP of {valid_tp: divisors(given(kv_heads, heads))}",
 		.source = DECODER,
 	},

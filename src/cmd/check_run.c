@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check/context.h"
+#include "check/hosts.h"
 #include "check/rules_quantities.h"
 #include "cmd/check_report.h"
 
@@ -10,17 +11,13 @@ const char *const item_verdict_names[] = {"yes", "no", "open", "later", NULL};
 
 /* Ranks that the launch starts, as far as it says. */
 static int64_t
-launched(const struct launch *launch)
+launched(const struct config *config)
 {
-	int64_t slots = 0;
+	const struct launch *launch = &config->launch;
+	int64_t slots = hosts_ranks(config, NULL, NULL);
 
 	if (launch->nodes > 0 && launch->processes_per_node > 0)
 		return launch->nodes * launch->processes_per_node;
-	for (const struct doc *host = launch->hostfile ? launch->hostfile->first : NULL; host;
-	     host = host->next)
-		slots += host->is_integer && host->integer > 0 && host->integer < 1 << 20
-			     ? host->integer
-			     : 0;
 	return slots > 0 ? slots : launch->world_size;
 }
 
@@ -120,7 +117,7 @@ derive(struct check_report *report)
 	config_defaults(config);
 	*s = config->strategy;
 	derive_titan_stages(report, s);
-	world = launched(&config->launch);
+	world = launched(config);
 	if (report->product_dp > 0) {
 		/* Its DP counts copies of an expert shard, and tensor ranks split experts too. */
 		s->dp = 0;

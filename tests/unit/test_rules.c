@@ -77,11 +77,8 @@ Test(rules, grid_rules_have_rows)
 
 Test(rules, quantities_can_be_read)
 {
-	static const struct expr_function *const tables[] = {
-	    expr_functions, rule_functions, placement_functions, NULL};
-
 	for (const struct quantity_row *row = quantity_rows; row->name; row++)
-		cr_expect_not_null(expr_parse(arena, diags, row->expression, tables), "%s: %s",
+		cr_expect_not_null(expr_parse(arena, diags, row->expression, rule_function_tables), "%s: %s",
 		    row->name, diags->last ? diags->last->message : "");
 }
 
