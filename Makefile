@@ -207,6 +207,7 @@ MPICC ?= mpicc
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell command -v nvcc 2>/dev/null))
 CUDA_ARCH ?= 80 90 100
 CUDA_SRC = probe/backend_cuda.c $(wildcard probe/cuda_*.c)
+CUDA_CU = $(wildcard probe/*.cu)
 PROBE_SO = probe/backend_cpu.c probe/host_kernels.c $(CUDA_SRC)
 PROBE_SRC = $(filter-out $(PROBE_SO) probe/probe_main.c,$(wildcard probe/*.c))
 PROBE_TEST_SRC = $(wildcard tests/probe/*.c)
@@ -230,7 +231,7 @@ $(CUDA_SRC:%.c=$(OBJ)/pic/%.o): $(OBJ)/pic/%.o: %.c $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) -fPIC -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<
 
-$(OBJ)/pic/probe/cuda_kernels.o: probe/cuda_kernels.cu probe/cuda_kernels.h
+$(OBJ)/pic/probe/%.o: probe/%.cu probe/cuda_kernels.h
 	@mkdir -p $(@D)
 	$(call say,NVCC)$(CUDA_HOME)/bin/nvcc -O2 -std=c++17 -I. -Werror all-warnings \
 		-Xcompiler -fPIC,-Wall,-Wextra,-Werror $(foreach arch,$(CUDA_ARCH),$(call gencode,$(arch))) \
@@ -239,7 +240,7 @@ $(OBJ)/pic/probe/cuda_kernels.o: probe/cuda_kernels.cu probe/cuda_kernels.h
 $(OBJ)/moeplan-probe-cpu.so: $(OBJ)/pic/probe/backend_cpu.o $(OBJ)/pic/probe/host_kernels.o
 	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared -o $@ $^ $(libs_of_mpi) -lopenblas -lm
 
-$(OBJ)/moeplan-probe-cuda.so: $(CUDA_SRC:%.c=$(OBJ)/pic/%.o) $(OBJ)/pic/probe/cuda_kernels.o
+$(OBJ)/moeplan-probe-cuda.so: $(CUDA_SRC:%.c=$(OBJ)/pic/%.o) $(CUDA_CU:%.cu=$(OBJ)/pic/%.o)
 	$(call say,LD)$(CC) $(CFLAGS) -shared -Wl,--no-undefined -o $@ $^ -L$(CUDA_HOME)/lib64 -lnccl -lcublas \
 		-lcudart -lstdc++ -lm
 

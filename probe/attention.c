@@ -23,24 +23,17 @@ cp_collective(
 	return session_collective(stage->s, PART_CONTEXT_PARALLEL, group_names[GROUP_CP], &c);
 }
 
+/* Queries, keys and values from the latents; queries from n1 where they have none. */
 static int
-project_mla(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
+up_mla(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
 {
-	struct linear q_down = linear_of(stage, layer, "q_down", d->tokens);
-	struct linear kv_down = linear_of(stage, layer, "kv_down", d->tokens);
 	struct linear q = linear_of(stage, layer, d->q_rank ? "q_up" : "q", d->rows);
 	struct linear up = linear_of(stage, layer, "kv_up", d->rows), k = up, v = up;
-	void *own = stage->s->groups[GROUP_TP].comm ? stage->scratch.latent : kept->latent;
 	const void *x = d->q_rank
 			    ? kept->latent
 			    : rows_gather(stage, kept->n1, d->tokens, d->h, stage->scratch.full);
 
-	if (d->q_rank && linear_forward(stage, &q_down, kept->n1, d->h, own, d->latent, 0) != 0)
-		return -1;
-	if (!x ||
-	    linear_forward(stage, &kv_down, kept->n1, d->h, act_at(stage, own, d->q_rank),
-		d->latent, 0) != 0 ||
-	    !rows_gather(stage, own, d->tokens, d->latent, kept->latent))
+	if (!x)
 		return -1;
 	k.out = d->k_width; /* rows of kv_up: all heads' keys, then all heads' values */
 	v.out = d->v_width;
@@ -52,6 +45,22 @@ project_mla(struct stage *stage, int64_t layer, const struct dims *d, struct kep
 		return -1;
 	return linear_forward(
 	    stage, &v, act_at(stage, kept->latent, d->q_rank), d->latent, kept->v, d->v_width, 0);
+}
+
+static int
+project_mla(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
+{
+	struct linear q_down = linear_of(stage, layer, "q_down", d->tokens);
+	struct linear kv_down = linear_of(stage, layer, "kv_down", d->tokens);
+	void *own = stage->s->groups[GROUP_TP].comm ? stage->scratch.latent : kept->latent;
+
+	if (d->q_rank && linear_forward(stage, &q_down, kept->n1, d->h, own, d->latent, 0) != 0)
+		return -1;
+	if (linear_forward(stage, &kv_down, kept->n1, d->h, act_at(stage, own, d->q_rank),
+		d->latent, 0) != 0 ||
+	    !rows_gather(stage, own, d->tokens, d->latent, kept->latent))
+		return -1;
+	return up_mla(stage, layer, d, kept);
 }
 
 static int
@@ -174,6 +183,23 @@ all_keys(struct stage *stage, const struct dims *d, const struct kept *kept, con
 		return -1;
 	return cp_collective(
 	    stage, COLLECTIVE_ALL_GATHER, kept->v, stage->scratch.v_all, d->rows * d->v_width);
+}
+
+int
+attention_replay(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
+{
+	const void *k, *v;
+	int result = 0;
+
+	part_begin(stage->s, PART_ATTENTION, STREAM_COMPUTE);
+	if (d->mla && stage->replayed & MODULE_MLA_UP_PROJ)
+		result = up_mla(stage, layer, d, kept);
+	if (result == 0 && stage->replayed & MODULE_CORE_ATTN)
+		result = all_keys(stage, d, kept, &k, &v) == 0
+			     ? each_block(stage, d, kept, k, v, core_block)
+			     : -1;
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
 }
 
 int
@@ -319,14 +345,14 @@ project_gqa_back(
 	return rows_reduce(stage, partial, d->tokens, d->h, dn1);
 }
 
-/* Gradient of the latents: rows of the group into t->wide, own tokens into t->latent. */
+/* Gradient of the latents: rows of the group into t->dwide, own tokens into t->latent. */
 static int
 latent_back(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
 {
 	struct scratch *t = &stage->scratch;
 	struct linear q = linear_of(stage, layer, "q_up", d->rows);
 	struct linear k = linear_of(stage, layer, "kv_up", d->rows), v = k;
-	void *partial = rows_partial(stage, t->latent, t->wide);
+	void *partial = rows_partial(stage, t->latent, t->dwide);
 	void *kv = act_at(stage, kept->latent, d->q_rank), *dkv = act_at(stage, partial, d->q_rank);
 
 	k.out = d->k_width;

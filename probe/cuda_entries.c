@@ -111,6 +111,31 @@ cuda_gates_rows_back(struct backend *b, void *dlogits, const float *dgates, cons
 }
 
 static int
+cuda_scatter_add_rows(
+    struct backend *b, float *to, const void *in, const int32_t *rows, int64_t n, int64_t width)
+{
+	return cuda_launched(
+	    b, cuda_scatter_add(cuda_compute_stream(b), to, in, rows, n, width), "embedding");
+}
+
+static int
+cuda_loss_stats_rows(struct backend *b, float *stats, const void *logits, const int32_t *targets,
+    int64_t rows, int64_t cols)
+{
+	return cuda_launched(b,
+	    cuda_loss_stats(cuda_compute_stream(b), stats, logits, targets, rows, cols), "loss");
+}
+
+static int
+cuda_loss_rows(struct backend *b, float *losses, void *logits, const float *stats, int ranks,
+    const int32_t *targets, int64_t rows, int64_t cols)
+{
+	return cuda_launched(b,
+	    cuda_loss(cuda_compute_stream(b), losses, logits, stats, ranks, targets, rows, cols),
+	    "loss");
+}
+
+static int
 cuda_adam_all(struct backend *b, void *weights, float *master, float *m, float *v,
     const float *gradient, int64_t n, const struct adam *a)
 {
@@ -138,5 +163,8 @@ cuda_kernel_ops(struct backend_ops *ops)
 	ops->add = cuda_add_all;
 	ops->gates = cuda_gates_rows;
 	ops->gates_back = cuda_gates_rows_back;
+	ops->scatter_add = cuda_scatter_add_rows;
+	ops->loss_stats = cuda_loss_stats_rows;
+	ops->loss = cuda_loss_rows;
 	ops->adam = cuda_adam_all;
 }

@@ -33,6 +33,12 @@ int cuda_gates(void *stream, float *gates, const void *logits, const int32_t *ch
     int64_t tokens, int top_k, int64_t experts);
 int cuda_gates_back(void *stream, void *dlogits, const float *dgates, const float *gates,
     const int32_t *chosen, int64_t tokens, int top_k, int64_t experts);
+int cuda_scatter_add(
+    void *stream, float *to, const void *in, const int32_t *rows, int64_t n, int64_t width);
+int cuda_loss_stats(void *stream, float *stats, const void *logits, const int32_t *targets,
+    int64_t rows, int64_t cols);
+int cuda_loss(void *stream, float *losses, void *logits, const float *stats, int ranks,
+    const int32_t *targets, int64_t rows, int64_t cols);
 /* values: rate, beta1, beta2, epsilon, 1 - beta1^step, 1 - beta2^step */
 int cuda_adam(void *stream, void *weights, float *master, float *m, float *v, const float *gradient,
     int64_t n, const float values[6]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The feed-forward half of a layer: dense MLP, shared expert and routed experts.
+ * The feed-forward half of a layer: dense MLP and shared expert (mlp.c), and routed experts.
  *
  * out = x1 + MLP(n2) + shared(n2) + sum over the chosen experts of gate * expert(n2).
  * Gates are a softmax over the chosen experts' logits. Rows go out in slot order (by expert),
@@ -16,104 +16,6 @@ backend(struct stage *stage)
 }
 
 #define KERNEL(stage, call, what) kernel_done(stage, backend(stage)->ops->call, what)
-
-static int
-activate(struct stage *stage, const struct dims *d, void *out, const void *in, int64_t rows,
-    int64_t width)
-{
-	if (d->ungated)
-		return KERNEL(stage, relu2(backend(stage), out, in, rows * width), "activation");
-	return KERNEL(stage, swiglu(backend(stage), out, in, rows, width), "activation");
-}
-
-static int
-activate_back(struct stage *stage, const struct dims *d, void *din, const void *dout,
-    const void *in, int64_t rows, int64_t width)
-{
-	if (d->ungated)
-		return KERNEL(
-		    stage, relu2_back(backend(stage), din, dout, in, rows * width), "activation");
-	return KERNEL(stage, swiglu_back(backend(stage), din, dout, in, rows, width), "activation");
-}
-
-/* --- dense and shared --------------------------------------------------------------------- */
-
-static int
-mlp_forward(struct stage *stage, int64_t layer, const struct dims *d, const char *first,
-    const char *second, int64_t width, const void *x, void *fc1, void *partial, float beta)
-{
-	struct linear in = linear_of(stage, layer, first, d->rows);
-	struct linear out = linear_of(stage, layer, second, d->rows);
-	struct scratch *t = &stage->scratch;
-
-	if (linear_forward(stage, &in, x, d->h, fc1, fc1_width(d, width), 0) != 0 ||
-	    activate(stage, d, t->narrow, fc1, d->rows, width) != 0)
-		return -1;
-	return linear_forward(stage, &out, t->narrow, width, partial, d->h, beta);
-}
-
-/* Both add to `out`, whose own rows are complete afterwards. */
-static int
-whole_forward(
-    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out)
-{
-	const void *x = rows_gather(stage, kept->n2, d->tokens, d->h, stage->scratch.full);
-	void *partial = rows_partial(stage, out, stage->scratch.part);
-	int result = 0;
-
-	if (!x)
-		return -1;
-	part_begin(stage->s, PART_MLP, STREAM_COMPUTE);
-	if (d->dense)
-		result = mlp_forward(stage, layer, d, "mlp_fc1", "mlp_fc2", d->dense, x,
-		    kept->fc1_dense, partial, 0);
-	if (d->shared && result == 0)
-		result = mlp_forward(stage, layer, d, "shared_fc1", "shared_fc2", d->shared, x,
-		    kept->fc1_shared, partial, d->dense ? 1 : 0);
-	part_end(stage->s, STREAM_COMPUTE);
-	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, out) : -1;
-}
-
-static int
-mlp_backward(struct stage *stage, int64_t layer, const struct dims *d, const char *first,
-    const char *second, int64_t width, const void *x, const void *fc1, const void *dy,
-    void *partial, float beta)
-{
-	struct linear in = linear_of(stage, layer, first, d->rows);
-	struct linear out = linear_of(stage, layer, second, d->rows);
-	int64_t wide = fc1_width(d, width);
-	struct scratch *t = &stage->scratch;
-
-	if (activate(stage, d, t->narrow, fc1, d->rows, width) != 0 ||
-	    linear_back_weight(stage, &out, dy, d->h, t->narrow, width) != 0 ||
-	    linear_back_input(stage, &out, dy, d->h, t->dnarrow, width, 0) != 0 ||
-	    activate_back(stage, d, t->dwide, t->dnarrow, fc1, d->rows, width) != 0 ||
-	    linear_back_weight(stage, &in, t->dwide, wide, x, d->h) != 0)
-		return -1;
-	return linear_back_input(stage, &in, t->dwide, wide, partial, d->h, beta);
-}
-
-static int
-whole_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
-    const void *dout, void *dn2)
-{
-	const void *x = rows_gather(stage, kept->n2, d->tokens, d->h, stage->scratch.full);
-	const void *dy = x ? rows_gather(stage, dout, d->tokens, d->h, stage->scratch.full2) : NULL;
-	void *partial = rows_partial(stage, dn2, stage->scratch.part);
-	int result = 0;
-
-	if (!dy)
-		return -1;
-	part_begin(stage->s, PART_MLP, STREAM_COMPUTE);
-	if (d->dense)
-		result = mlp_backward(stage, layer, d, "mlp_fc1", "mlp_fc2", d->dense, x,
-		    kept->fc1_dense, dy, partial, 0);
-	if (d->shared && result == 0)
-		result = mlp_backward(stage, layer, d, "shared_fc1", "shared_fc2", d->shared, x,
-		    kept->fc1_shared, dy, partial, d->dense ? 1 : 0);
-	part_end(stage->s, STREAM_COMPUTE);
-	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, dn2) : -1;
-}
 
 /* --- the way to the experts and back ------------------------------------------------------ */
 
@@ -302,11 +204,10 @@ experts_forward(struct stage *stage, int64_t layer, const struct routing *r, con
 	result = experts_product(
 	    stage, PRODUCT_FORWARD, layer, "expert_fc1", r, kept->permuted, NULL, kept->fc1_expert);
 	if (result == 0)
-		result =
-		    activate(stage, d, t->expert_narrow, kept->fc1_expert, r->united, d->expert);
+		result = activate(stage, d, kept->act, kept->fc1_expert, r->united, d->expert);
 	if (result == 0)
-		result = experts_product(stage, PRODUCT_FORWARD, layer, "expert_fc2", r,
-		    t->expert_narrow, NULL, t->united2);
+		result = experts_product(
+		    stage, PRODUCT_FORWARD, layer, "expert_fc2", r, kept->act, NULL, t->united2);
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
 }
@@ -321,10 +222,8 @@ experts_backward(struct stage *stage, int64_t layer, const struct routing *r, co
 	int result;
 
 	part_begin(stage->s, PART_EXPERTS, STREAM_COMPUTE);
-	result = activate(stage, d, t->expert_narrow, kept->fc1_expert, r->united, d->expert);
-	if (result == 0)
-		result = experts_product(
-		    stage, PRODUCT_BACK_WEIGHT, layer, "expert_fc2", r, dy, t->expert_narrow, NULL);
+	result = experts_product(
+	    stage, PRODUCT_BACK_WEIGHT, layer, "expert_fc2", r, dy, kept->act, NULL);
 	if (result == 0)
 		result = experts_product(
 		    stage, PRODUCT_BACK_INPUT, layer, "expert_fc2", r, dy, NULL, t->expert_dnarrow);
@@ -459,11 +358,35 @@ ffn_forward(struct stage *stage, int64_t layer, int64_t micro_batch, const struc
 	if (d->experts && routed_forward(stage, layer,
 			      routing_of(&stage->routings, layer, micro_batch), d, kept, out) != 0)
 		return -1;
-	if (whole && whole_forward(stage, layer, d, kept, first) != 0)
+	if (whole && mlp_forward(stage, layer, d, kept, first) != 0)
 		return -1;
 	if (whole && d->experts &&
 	    KERNEL(stage, add(backend(stage), out, first, d->tokens * d->h), "residual") != 0)
 		return -1;
+	return 0;
+}
+
+int
+ffn_replay(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
+    struct kept *kept)
+{
+	const struct routing *r = routing_of(&stage->routings, layer, micro_batch);
+	unsigned again = stage->replayed;
+	bool dense = d->dense && again & MODULE_MLP;
+	bool shared = d->shared && again & (MODULE_SHARED_EXPERTS | MODULE_MOE);
+
+	if ((dense || shared) && mlp_forward(stage, layer, d, kept, stage->scratch.t1) != 0)
+		return -1;
+	if (d->experts && again & MODULE_MOE)
+		return routed_forward(stage, layer, r, d, kept, stage->scratch.t1);
+	if (d->experts && again & MODULE_MOE_ACT) {
+		int result;
+
+		part_begin(stage->s, PART_EXPERTS, STREAM_COMPUTE);
+		result = activate(stage, d, kept->act, kept->fc1_expert, r->united, d->expert);
+		part_end(stage->s, STREAM_COMPUTE);
+		return result;
+	}
 	return 0;
 }
 
@@ -478,7 +401,7 @@ ffn_backward(struct stage *stage, int64_t layer, int64_t micro_batch, const stru
 	    routed_backward(stage, layer, routing_of(&stage->routings, layer, micro_batch), d, kept,
 		dout, dn2) != 0)
 		return -1;
-	if (whole && whole_backward(stage, layer, d, kept, dout, first) != 0)
+	if (whole && mlp_backward(stage, layer, d, kept, dout, first) != 0)
 		return -1;
 	if (whole && d->experts &&
 	    KERNEL(stage, add(backend(stage), dn2, first, d->tokens * d->h), "residual") != 0)

@@ -3,7 +3,10 @@
  * What do the kernels of the step compute? The plain form, in host memory, with float elements.
  *
  * Norm: y = x g / sqrt(mean(x^2) + eps) (RMSNorm, arXiv 1910.07467). SwiGLU: silu(a) b over
- * pairs (a, b) (arXiv 2002.05202). Adam: arXiv 1412.6980, no weight decay.
+ * pairs (a, b) (arXiv 2002.05202). Adam: arXiv 1412.6980, no weight decay. Cross entropy of columns
+ * that are shared out, m_r the largest and s_r the sum of exp(l - m_r) on rank r (Shoeybi et al.,
+ * arXiv 1909.08053): loss = log(sum_r s_r exp(m_r - m)) + m - l_target, gradient = softmax -
+ * target.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -300,6 +303,80 @@ host_gates_back(struct backend *b, void *dlogits, const float *dgates, const flo
 }
 
 static int
+host_scatter_add(
+    struct backend *b, float *to, const void *in, const int32_t *rows, int64_t n, int64_t width)
+{
+	const float *from = in;
+	int64_t i, j;
+
+	(void)b;
+	for (i = 0; i < n; i++, from += width)
+		for (j = 0; rows[i] >= 0 && j < width; j++)
+			to[rows[i] * width + j] += from[j];
+	return 0;
+}
+
+enum { STATS = 3 }; /* largest, sum, target */
+
+static int
+host_loss_stats(struct backend *b, float *stats, const void *logits, const int32_t *targets,
+    int64_t rows, int64_t cols)
+{
+	const float *row = logits;
+	int64_t i, j;
+
+	(void)b;
+	for (i = 0; i < rows; i++, row += cols, stats += STATS) {
+		float most = row[0];
+		double sum = 0;
+
+		for (j = 1; j < cols; j++)
+			most = fmaxf(most, row[j]);
+		for (j = 0; j < cols; j++)
+			sum += (double)expf(row[j] - most);
+		stats[0] = most;
+		stats[1] = (float)sum;
+		stats[2] = targets[i] >= 0 ? row[targets[i]] : 0;
+	}
+	return 0;
+}
+
+/* The whole row's statistics from those of all ranks. */
+static void
+unite_stats(const float *stats, int ranks, int64_t stride, float whole[STATS])
+{
+	int r;
+
+	whole[0] = stats[0];
+	whole[1] = whole[2] = 0;
+	for (r = 1; r < ranks; r++)
+		whole[0] = fmaxf(whole[0], stats[r * stride]);
+	for (r = 0; r < ranks; r++) {
+		whole[1] += stats[r * stride + 1] * expf(stats[r * stride] - whole[0]);
+		whole[2] += stats[r * stride + 2];
+	}
+}
+
+static int
+host_loss(struct backend *b, float *losses, void *logits, const float *stats, int ranks,
+    const int32_t *targets, int64_t rows, int64_t cols)
+{
+	float *row = logits, whole[STATS];
+	int64_t i, j;
+
+	(void)b;
+	for (i = 0; i < rows; i++, row += cols) {
+		unite_stats(stats + i * STATS, ranks, rows * STATS, whole);
+		losses[i] = logf(whole[1]) + whole[0] - whole[2];
+		for (j = 0; j < cols; j++)
+			row[j] = expf(row[j] - whole[0]) / whole[1];
+		if (targets[i] >= 0)
+			row[targets[i]] -= 1;
+	}
+	return 0;
+}
+
+static int
 host_adam(struct backend *b, void *weights, float *master, float *m, float *v,
     const float *gradient, int64_t n, const struct adam *a)
 {
@@ -339,5 +416,8 @@ host_kernels(struct backend_ops *ops)
 	ops->add = host_add;
 	ops->gates = host_gates;
 	ops->gates_back = host_gates_back;
+	ops->scatter_add = host_scatter_add;
+	ops->loss_stats = host_loss_stats;
+	ops->loss = host_loss;
 	ops->adam = host_adam;
 }

@@ -30,7 +30,7 @@ linear_of(const struct stage *stage, int64_t layer, const char *name, int64_t ro
 	if (!w)
 		return l;
 	l.out = w->rows;
-	l.in = w->cols;
+	l.in = l.stride = w->cols;
 	l.w = weight_data(stage->s, &stage->weights, w);
 	l.dw = weight_gradient(&stage->weights, w);
 	return l;
@@ -57,7 +57,7 @@ linear_forward(struct stage *stage, const struct linear *l, const void *x, int64
 	    .a = x,
 	    .lda = ldx,
 	    .b = l->w,
-	    .ldb = l->in,
+	    .ldb = l->stride,
 	    .c = y,
 	    .ldc = ldy,
 	    .alpha = 1,
@@ -76,7 +76,7 @@ linear_back_input(struct stage *stage, const struct linear *l, const void *dy, i
 	    .a = dy,
 	    .lda = lddy,
 	    .b = l->w,
-	    .ldb = l->in,
+	    .ldb = l->stride,
 	    .c = dx,
 	    .ldc = lddx,
 	    .alpha = 1,
@@ -99,7 +99,7 @@ linear_back_weight(struct stage *stage, const struct linear *l, const void *dy, 
 	    .b = x,
 	    .ldb = ldx,
 	    .c = l->dw,
-	    .ldc = l->in,
+	    .ldc = l->stride,
 	    .alpha = 1,
 	    .beta = 1};
 

@@ -90,7 +90,9 @@ account(const struct stage *stage, uint64_t free_before, struct memory_account *
 	memory->weights = (double)stage->weights.weight_bytes;
 	memory->gradients = (double)stage->weights.gradient_bytes;
 	memory->optimizer = (double)stage->weights.optimizer_bytes;
-	memory->activations = (double)stage->activation_bytes;
+	memory->activations = (double)stage->bytes[ROOM_ACTIVATIONS];
+	memory->logits = (double)stage->bytes[ROOM_LOGITS];
+	memory->buffers = (double)stage->bytes[ROOM_BUFFERS];
 	memory->routing = (double)stage->routings.bytes;
 	memory->allocated = (double)s->peak_bytes;
 	if (free_before > now) /* what the libraries took since the program began */

@@ -2,11 +2,12 @@
 /*
  * Is the distributed step right?
  *
- * Every rank computes the reference for itself and compares what it holds: outputs (last stage),
- * input gradients (first stage), its shard of every summed gradient, and the weights after the
- * update, whose change must be Adam's first step, -rate * g / (|g| + eps), wherever g is not tiny.
- * Error: |a - b| / |b| over all numbers of a kind on a rank. Tolerances: float sums of some
- * thousand terms differ in the last digits; bf16 keeps 8 bits, each stored value errs by 2^-9.
+ * Every rank computes the reference for itself and compares what it holds: outputs of the last
+ * layer and the losses (last stage), gradients of the first layer's input (first stage), its shard
+ * of every summed gradient, and the weights after the update, whose change must be Adam's first
+ * step, -rate * g / (|g| + eps), wherever g is not tiny. Error: |a - b| / |b| over all numbers of a
+ * kind on a rank. Tolerances: float sums of some thousand terms differ in the last digits; bf16
+ * keeps 8 bits, each stored value errs by 2^-9.
  */
 #include <math.h>
 #include <string.h>
@@ -14,13 +15,25 @@
 #include "base/arena.h"
 #include "probe/numerics.h"
 
-const char *const numerics_names[NUMERICS_ROWS + 1] = {"outputs", "input_gradients",
-    "router_gradients", "expert_gradients", "other_gradients", "updated_weights", NULL};
+const char *const numerics_names[NUMERICS_ROWS + 1] = {"outputs", "losses", "input_gradients",
+    "embedding_gradients", "head_gradients", "mtp_gradients", "router_gradients",
+    "expert_gradients", "other_gradients", "updated_weights", NULL};
 
 #define MOST_FLOPS 2e9
 
-static const double tolerance_float[NUMERICS_ROWS] = {1e-4, 2e-4, 5e-4, 5e-4, 5e-4, 5e-2};
-static const double tolerance_bf16[NUMERICS_ROWS] = {2e-2, 4e-2, 6e-2, 4e-2, 4e-2, 0};
+/* float, bf16 */
+static const double tolerances[NUMERICS_ROWS][2] = {
+    [NUMERICS_OUTPUTS] = {1e-4, 2e-2},
+    [NUMERICS_LOSSES] = {1e-4, 2e-2},
+    [NUMERICS_INPUT_GRADIENTS] = {2e-4, 4e-2},
+    [NUMERICS_EMBEDDING] = {5e-4, 4e-2},
+    [NUMERICS_HEAD] = {5e-4, 4e-2},
+    [NUMERICS_MTP] = {5e-4, 4e-2},
+    [NUMERICS_ROUTER] = {5e-4, 6e-2},
+    [NUMERICS_EXPERTS] = {5e-4, 4e-2},
+    [NUMERICS_OTHERS] = {5e-4, 4e-2},
+    [NUMERICS_UPDATED] = {5e-2, 0},
+};
 
 /* Sums over the numbers of a kind; a NaN in `difference` stays one. */
 struct sums {
@@ -57,9 +70,31 @@ compare_tokens(struct session *s, const struct shape *shape, const float *got, c
 		}
 }
 
-static enum numerics_row
-row_of(const struct weight *w)
+static void
+compare_losses(struct session *s, const struct shape *shape, const float *got, const double *wanted,
+    int64_t rows, struct sums *sums)
 {
+	const struct strategy *st = &shape->strategy;
+	int64_t batches = st->micro_batches, i;
+	int64_t all = st->dp * batches * st->micro_batch * st->seq_len;
+	for (i = 0; i < (1 + shape->model.mtp_layers) * batches * rows; i++) {
+		int64_t module = i / (batches * rows), batch = i / rows % batches;
+
+		add_pair(sums, (double)got[i],
+		    wanted[module * all + group_token_number(s, shape, batch, i % rows)]);
+	}
+}
+
+/* Norms of head and MTP modules count with them. */
+static enum numerics_row
+row_of(const struct shape *shape, const struct weight *w)
+{
+	if (w->tensor.component == COMPONENT_EMBEDDING)
+		return NUMERICS_EMBEDDING;
+	if (w->layer == LAYER_ENDS)
+		return NUMERICS_HEAD;
+	if (w->layer >= shape->model.layers && strncmp(w->tensor.name, "mtp_", 4) == 0)
+		return NUMERICS_MTP;
 	if (w->tensor.component == COMPONENT_ROUTER)
 		return NUMERICS_ROUTER;
 	return w->tensor.shard == SHARD_EXPERT ? NUMERICS_EXPERTS : NUMERICS_OTHERS;
@@ -110,7 +145,7 @@ fetch(struct session *s, const struct bucket *b, struct window *window)
 #define RATE 1e-4 /* weights_update() */
 
 static void
-compare_weight(const struct session *s, const struct reference *r, const struct weight *w,
+compare_weight(const struct stage *stage, const struct reference *r, const struct weight *w,
     const struct window *window, struct sums *sums)
 {
 	const struct reference_weight *wanted = reference_find(r, w->layer, w->tensor.name);
@@ -121,8 +156,9 @@ compare_weight(const struct session *s, const struct reference *r, const struct 
 		int64_t at = w->offset + i - window->first;
 
 		if (at >= 0 && at < window->n)
-			add_pair(&sums[row_of(w)], (double)window->gradient[at], gradient);
-		if (s->backend.ops->act_bytes == 4 && fabs(gradient) > 1e-3)
+			add_pair(
+			    &sums[row_of(stage->shape, w)], (double)window->gradient[at], gradient);
+		if (stage->s->backend.ops->act_bytes == 4 && fabs(gradient) > 1e-3)
 			add_pair(&sums[NUMERICS_UPDATED],
 			    (double)window->weights[w->offset + i] - value_at(wanted, w, i),
 			    gradient > 0 ? -RATE : RATE);
@@ -142,35 +178,29 @@ compare_weights(
 	for (i = 0; i < stage->weights.n; i++) {
 		const struct weight *w = &stage->weights.items[i];
 
-		if (w->layer >= 0)
-			compare_weight(s, r, w, &windows[w->bucket], sums);
+		compare_weight(stage, r, w, &windows[w->bucket], sums);
 	}
 	return 0;
 }
 
-/* Over the micro-batches of the step; the reference counts the same. */
+/* Over the micro-batches of the step and the layers that are here; the reference counts the same.
+ */
 static void
 count_tokens(const struct stage *stage, struct part_of_rank *part)
 {
-	const struct layout *layout = &stage->shape->layout;
 	int64_t layer, mb;
-	int v;
 
-	for (v = 0; v < layout->vpp; v++) {
-		int chunk = v * layout->pp + stage->s->pp;
+	for (layer = 0; layer < stage->routings.layers; layer++)
+		for (mb = 0; mb < stage->shape->strategy.micro_batches; mb++) {
+			const struct routing *r = routing_of(&stage->routings, layer, mb);
 
-		for (layer = layout->first[chunk]; layer < layout->first[chunk + 1]; layer++)
-			for (mb = 0; mb < stage->shape->strategy.micro_batches; mb++) {
-				const struct routing *r = routing_of(&stage->routings, layer, mb);
-
-				if (shape_kind(stage->shape, layer)->ffn.experts == 0)
-					continue;
-				part->sent += (double)r->slots;
-				part->received += (double)r->received;
-				part->dropped += (double)r->dropped;
-				part->empty = part->empty > 0 || r->united == 0;
-			}
-	}
+			if (!r->chosen)
+				continue;
+			part->sent += (double)r->slots;
+			part->received += (double)r->received;
+			part->dropped += (double)r->dropped;
+			part->empty = part->empty > 0 || r->united == 0;
+		}
 }
 
 static int
@@ -184,9 +214,12 @@ compare(struct session *s, const struct stage *stage, const struct capture *capt
 	part->done = r != NULL;
 	if (!r)
 		return 0;
-	if (s->pp == layout->pp - 1)
+	if (s->pp == layout->pp - 1) {
 		compare_tokens(s, stage->shape, capture->outputs, r->outputs, tokens,
 		    &part->sums[NUMERICS_OUTPUTS]);
+		compare_losses(s, stage->shape, capture->losses, r->losses, stage->widest.rows,
+		    &part->sums[NUMERICS_LOSSES]);
+	}
 	if (s->pp == 0)
 		compare_tokens(s, stage->shape, capture->input_gradients, r->input_gradients,
 		    tokens, &part->sums[NUMERICS_INPUT_GRADIENTS]);
@@ -225,7 +258,7 @@ routed_rows(const struct shape *shape)
 	const struct strategy *s = &shape->strategy;
 	int64_t layer, rows = 0;
 
-	for (layer = 0; layer < shape->model.layers; layer++) {
+	for (layer = 0; layer < shape->model.layers + shape->model.mtp_layers; layer++) {
 		const struct ffn *f = &shape_kind(shape, layer)->ffn;
 
 		rows += f->experts ? f->top_k : 0;
@@ -237,7 +270,6 @@ static void
 judge(const struct session *s, const struct shape *shape, const struct part_of_rank *parts,
     struct numerics *n)
 {
-	const double *tolerance = s->backend.ops->act_bytes == 4 ? tolerance_float : tolerance_bf16;
 	double most = 0, sum = 0;
 	int i, row;
 
@@ -252,7 +284,7 @@ judge(const struct session *s, const struct shape *shape, const struct part_of_r
 		most = parts[i].received > most ? parts[i].received : most;
 	}
 	for (row = 0; row < NUMERICS_ROWS; row++) {
-		n->tolerance[row] = tolerance[row];
+		n->tolerance[row] = tolerances[row][s->backend.ops->act_bytes == 2];
 		judge_row(parts, s->world, row, n);
 	}
 	n->max_over_mean = sum > 0 ? most * s->world / sum : 1;
@@ -261,15 +293,17 @@ judge(const struct session *s, const struct shape *shape, const struct part_of_r
 	n->ok = n->ok && n->conserved;
 }
 
-static int
+static void
 alloc_capture(struct stage *stage, struct capture *capture)
 {
-	size_t n =
-	    (size_t)(stage->shape->strategy.micro_batches * stage->widest.tokens * stage->widest.h);
+	const struct widest *w = &stage->widest;
+	int64_t batches = stage->shape->strategy.micro_batches;
+	int64_t n = batches * w->tokens * w->h;
+	int64_t losses = (1 + stage->shape->model.mtp_layers) * batches * w->rows;
 
-	capture->outputs = arena_array(stage->s->arena, 2 * n, sizeof(float));
+	capture->outputs = arena_array(stage->s->arena, (size_t)(2 * n + losses), sizeof(float));
 	capture->input_gradients = capture->outputs + n;
-	return 0;
+	capture->losses = capture->input_gradients + n;
 }
 
 int

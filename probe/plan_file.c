@@ -259,10 +259,6 @@ plan_notes(const struct probe_plan *plan, struct diags *diags)
 
 	if (s->dispatcher != DISPATCH_ALLTOALL)
 		note(diags, dispatcher_names[s->dispatcher], "an all-to-all");
-	if (s->recompute.kind == RECOMPUTE_SELECTIVE)
-		note(diags, "selective recomputation", "none");
-	if (s->recompute.kind == RECOMPUTE_FULL && s->recompute.layers > 0)
-		note(diags, "full recomputation of some layers", "that of all");
 	if (s->precision != PRECISION_BF16)
 		note(diags, precision_names[s->precision], "the backend's own type");
 	if (s->offload != OFFLOAD_NONE)
@@ -299,6 +295,9 @@ plan_runnable(const struct probe_plan *plan, struct diags *diags)
 	if (s->schedule != SCHEDULE_1F1B && s->schedule != SCHEDULE_INTERLEAVED)
 		cannot(
 		    diags, schedule_names[s->schedule], "its schedules are 1f1b and interleaved");
+	if (plan->layout.mtp_back > 0 && plan->model->mtp_layers > 0)
+		cannot(diags, "MTP layers on another stage than the loss",
+		    "plan with a layout whose last stage has them");
 	check_layers(plan->model, diags);
 	return diags->errors > errors ? -1 : 0;
 }

@@ -161,6 +161,19 @@ struct backend_ops {
 	    int64_t tokens, int top_k, int64_t experts);
 	int (*gates_back)(struct backend *b, void *dlogits, const float *dgates, const float *gates,
 	    const int32_t *chosen, int64_t tokens, int top_k, int64_t experts);
+	/* to[rows[i]] += in[i] in float; nothing where rows[i] < 0, rows may repeat */
+	int (*scatter_add)(struct backend *b, float *to, const void *in, const int32_t *rows,
+	    int64_t n, int64_t width);
+	/*
+	 * Cross entropy of logits whose columns are shared out over ranks. Of each row's own columns:
+	 * the largest, the sum of exp(logit - largest), the target's logit (0 where targets[i] < 0,
+	 * which is: another rank has it).
+	 */
+	int (*loss_stats)(struct backend *b, float *stats, const void *logits,
+	    const int32_t *targets, int64_t rows, int64_t cols);
+	/* stats: [ranks][rows][3]. Losses by row; the logits become their gradient. */
+	int (*loss)(struct backend *b, float *losses, void *logits, const float *stats, int ranks,
+	    const int32_t *targets, int64_t rows, int64_t cols);
 	int (*adam)(struct backend *b, void *weights, float *master, float *m, float *v,
 	    const float *gradient, int64_t n, const struct adam *adam);
 

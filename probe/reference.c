@@ -3,7 +3,7 @@
  * What should the distributed step have computed?
  *
  * The same model with no ranks: loops over all tokens in double, written from the formulas and
- * not from the step's code. It shares the values of weights and inputs (shape.c) and the choice
+ * not from the step's code. It shares the values of weights and words (shape.c) and the choice
  * of experts (routing.c), since those are given, and two conventions that are the plan's: which
  * keys a query sees (by context block) and the row order of MLA's fused up projection (by
  * tensor-parallel rank).
@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "probe/reference_private.h"
+#include "probe/weights.h"
 
 /* Global widths: those of one rank times its degree. */
 static void
@@ -66,20 +67,30 @@ make_weight(struct ref *ref, int64_t layer, const struct tensor *t)
 }
 
 static void
+make_rows(struct ref *ref, int64_t layer, const struct tensor *rows, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		make_weight(ref, layer, &rows[i]);
+}
+
+static void
 make_weights(struct ref *ref)
 {
 	const struct model *model = &ref->shape->model;
-	int64_t layer;
+	int64_t layers = model->layers + model->mtp_layers, layer;
+	struct tensor rows[TENSORS_MAX];
 
 	ref->r->weights =
-	    arena_array(ref->arena, (size_t)model->layers * TENSORS_MAX, sizeof(*ref->r->weights));
-	for (layer = 0; layer < model->layers; layer++) {
-		struct tensor rows[TENSORS_MAX];
-		size_t n = tensors_of_layer(model, shape_kind(ref->shape, layer), rows), i;
-
-		for (i = 0; i < n; i++)
-			make_weight(ref, layer, &rows[i]);
-	}
+	    arena_array(ref->arena, (size_t)(layers + 2) * TENSORS_MAX, sizeof(*ref->r->weights));
+	make_rows(ref, LAYER_ENDS, rows, tensors_of_embedding(model, rows));
+	make_rows(ref, LAYER_ENDS, rows, tensors_of_head(model, rows));
+	for (layer = 0; layer < layers; layer++)
+		make_rows(ref, layer, rows,
+		    layer < model->layers
+			? tensors_of_layer(model, shape_kind(ref->shape, layer), rows)
+			: tensors_of_mtp(model, rows));
 }
 
 double *
@@ -90,7 +101,6 @@ reference_numbers(struct ref *ref, int64_t n)
 
 /* --- one row at a time -------------------------------------------------------------------- */
 
-/* y[i] (+)= sum_j W[i][j] x[j] */
 void
 reference_row_forward(
     const double *w, int64_t out, int64_t in, const double *x, double *y, bool add)
@@ -162,8 +172,8 @@ rms_of(const double *x, int64_t h)
 	return sqrt(sum / (double)h + NORM_EPSILON);
 }
 
-static void
-norm_row(const double *x, const double *g, int64_t h, double *y)
+void
+reference_norm(const double *x, const double *g, int64_t h, double *y)
 {
 	double rms = rms_of(x, h);
 	int64_t i;
@@ -172,9 +182,9 @@ norm_row(const double *x, const double *g, int64_t h, double *y)
 		y[i] = x[i] / rms * g[i];
 }
 
-/* dx += d(norm)/dx dy */
-static void
-norm_row_back(const double *x, const double *g, double *dg, int64_t h, const double *dy, double *dx)
+void
+reference_norm_back(
+    const double *x, const double *g, double *dg, int64_t h, const double *dy, double *dx)
 {
 	double rms = rms_of(x, h), dot = 0;
 	int64_t i;
@@ -388,8 +398,8 @@ routed_back(struct ref *ref, const struct dims *d, int64_t layer, const double *
 
 /* --- layers ------------------------------------------------------------------------------- */
 
-static void
-layer_run(struct ref *ref, int64_t layer, double *out)
+void
+reference_layer(struct ref *ref, int64_t layer, double *out)
 {
 	struct layer_values *l = &ref->layers[layer];
 	const struct reference_weight *norms = reference_find(ref->r, layer, "norms");
@@ -401,10 +411,11 @@ layer_run(struct ref *ref, int64_t layer, double *out)
 	l->x1 = reference_numbers(ref, n);
 	l->n2 = reference_numbers(ref, n);
 	for (t = 0; t < ref->tokens; t++)
-		norm_row(l->x + t * ref->h, norms->value, ref->h, l->n1 + t * ref->h);
+		reference_norm(l->x + t * ref->h, norms->value, ref->h, l->n1 + t * ref->h);
 	reference_attention(ref, &d, layer);
 	for (t = 0; t < ref->tokens; t++)
-		norm_row(l->x1 + t * ref->h, norms->value + ref->h, ref->h, l->n2 + t * ref->h);
+		reference_norm(
+		    l->x1 + t * ref->h, norms->value + ref->h, ref->h, l->n2 + t * ref->h);
 	memcpy(out, l->x1, (size_t)n * sizeof(*out));
 	if (d.dense)
 		l->dense = mlp(ref, &d, layer, "mlp_fc1", "mlp_fc2", d.dense, out);
@@ -414,9 +425,8 @@ layer_run(struct ref *ref, int64_t layer, double *out)
 		routed(ref, &d, layer, out);
 }
 
-/* dout becomes the gradient of the layer's input. */
-static void
-layer_back(struct ref *ref, int64_t layer, double *dout)
+void
+reference_layer_back(struct ref *ref, int64_t layer, double *dout)
 {
 	struct layer_values *l = &ref->layers[layer];
 	const struct reference_weight *norms = reference_find(ref->r, layer, "norms");
@@ -432,12 +442,12 @@ layer_back(struct ref *ref, int64_t layer, double *dout)
 	if (d.experts)
 		routed_back(ref, &d, layer, dout, dn);
 	for (t = 0; t < ref->tokens; t++)
-		norm_row_back(l->x1 + t * ref->h, norms->value + ref->h, norms->gradient + ref->h,
-		    ref->h, dn + t * ref->h, dout + t * ref->h);
+		reference_norm_back(l->x1 + t * ref->h, norms->value + ref->h,
+		    norms->gradient + ref->h, ref->h, dn + t * ref->h, dout + t * ref->h);
 	memset(dn, 0, (size_t)n * sizeof(*dn));
 	reference_attention_back(ref, &d, layer, dout, dn);
 	for (t = 0; t < ref->tokens; t++)
-		norm_row_back(l->x + t * ref->h, norms->value, norms->gradient, ref->h,
+		reference_norm_back(l->x + t * ref->h, norms->value, norms->gradient, ref->h,
 		    dn + t * ref->h, dout + t * ref->h);
 }
 
@@ -456,8 +466,7 @@ reference_run(struct arena *arena, const struct shape *shape, const struct skew 
 	const struct strategy *s = &shape->strategy;
 	struct reference *r;
 	struct ref ref = {.arena = arena, .shape = shape, .skew = skew, .bf16 = bf16};
-	int64_t layer, i;
-	double *gradient;
+	int64_t layers = shape->model.layers, all = layers + shape->model.mtp_layers, layer, n;
 
 	if (flops_of(shape) > most_flops)
 		return NULL;
@@ -466,20 +475,20 @@ reference_run(struct arena *arena, const struct shape *shape, const struct skew 
 	ref.seq_len = s->seq_len;
 	ref.seqs = s->dp * s->micro_batches * s->micro_batch;
 	ref.tokens = r->tokens = ref.seqs * s->seq_len;
-	ref.layers = arena_array(arena, (size_t)shape->model.layers + 1, sizeof(*ref.layers));
+	n = ref.tokens * ref.h;
+	ref.layers = arena_array(arena, (size_t)all + 1, sizeof(*ref.layers));
 	make_weights(&ref);
-	for (layer = 0; layer <= shape->model.layers; layer++)
-		ref.layers[layer].x = reference_numbers(&ref, ref.tokens * ref.h);
-	gradient = reference_numbers(&ref, ref.tokens * ref.h);
-	for (i = 0; i < ref.tokens * ref.h; i++) {
-		ref.layers[0].x[i] = input_value(i / ref.h, i % ref.h, bf16);
-		gradient[i] = output_gradient(i / ref.h, i % ref.h, bf16);
-	}
-	for (layer = 0; layer < shape->model.layers; layer++)
-		layer_run(&ref, layer, ref.layers[layer + 1].x);
-	r->outputs = ref.layers[shape->model.layers].x;
-	for (layer = shape->model.layers - 1; layer >= 0; layer--)
-		layer_back(&ref, layer, gradient);
-	r->input_gradients = gradient;
+	for (layer = 0; layer < all; layer++)
+		ref.layers[layer].x = reference_numbers(&ref, n);
+	r->outputs = reference_numbers(&ref, n);
+	r->input_gradients = reference_numbers(&ref, n);
+	reference_embed(&ref, 0, layers > 0 ? ref.layers[0].x : r->outputs);
+	for (layer = 0; layer < layers; layer++)
+		reference_layer(
+		    &ref, layer, layer + 1 < layers ? ref.layers[layer + 1].x : r->outputs);
+	reference_ends(&ref, r->input_gradients);
+	for (layer = layers - 1; layer >= 0; layer--)
+		reference_layer_back(&ref, layer, r->input_gradients);
+	reference_embed_back(&ref, 0, r->input_gradients);
 	return r;
 }

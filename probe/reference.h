@@ -17,6 +17,7 @@ struct reference {
 	int n;
 	struct reference_weight *weights;
 	double *outputs, *input_gradients; /* [token][h] */
+	double *losses;			   /* [1 + MTP modules][token] */
 	int64_t slots, dropped;		   /* over all layers and patterns that were used */
 };
 

@@ -2,7 +2,7 @@
 #ifndef MOEPLAN_REFERENCE_PRIVATE_H
 #define MOEPLAN_REFERENCE_PRIVATE_H
 
-/* What reference.c and reference_attention.c share. */
+/* What reference.c, reference_attention.c and reference_ends.c share. */
 
 #include "probe/reference.h"
 
@@ -32,6 +32,21 @@ void reference_row_forward(
 /* dx += W^T dy; dW += dy x^T */
 void reference_row_back(const double *w, double *dw, int64_t out, int64_t in, const double *x,
     const double *dy, double *dx);
+
+void reference_norm(const double *x, const double *g, int64_t h, double *y);
+/* dx += d(norm)/dx dy */
+void reference_norm_back(
+    const double *x, const double *g, double *dg, int64_t h, const double *dy, double *dx);
+
+/* One layer from ref->layers[layer].x to `out`; dout becomes the gradient of its input. */
+void reference_layer(struct ref *ref, int64_t layer, double *out);
+void reference_layer_back(struct ref *ref, int64_t layer, double *dout);
+
+/* Words `shift` ahead of each token; gradients are added to the table's. */
+void reference_embed(struct ref *ref, int64_t shift, double *x);
+void reference_embed_back(struct ref *ref, int64_t shift, const double *dx);
+/* From r->outputs to all losses, MTP modules between, and the gradient of r->outputs. */
+void reference_ends(struct ref *ref, double *dhidden);
 
 /* x1 = x + attention(n1), and the gradient of n1 from that of x1. */
 void reference_attention(struct ref *ref, const struct dims *d, int64_t layer);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What did the probe find, for people? */
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/table.h"
@@ -153,36 +155,101 @@ table_transfers(
 	table_print(table, out, 0);
 }
 
+/* What is measured beside which of the plan's parts; `outside` is what the device says beyond it.
+ */
+static const struct memory_row {
+	const char *name;
+	size_t measured;
+	const char *predicted[3];
+} memory_rows[] = {
+    {"weights", offsetof(struct memory_account, weights), {"weights"}},
+    {"gradients", offsetof(struct memory_account, gradients), {"gradients"}},
+    {"optimizer", offsetof(struct memory_account, optimizer), {"optimizer"}},
+    {"activations", offsetof(struct memory_account, activations), {"activations"}},
+    {"logits", offsetof(struct memory_account, logits), {"logits"}},
+    {"buffers", offsetof(struct memory_account, buffers), {"moe_buffers", "wgrad_buffers"}},
+    {"routing tables", offsetof(struct memory_account, routing), {NULL}},
+    {"outside: context, libraries", offsetof(struct memory_account, outside),
+	{"runtime", "fragmentation"}},
+};
+enum { MEMORY_ROWS = sizeof(memory_rows) / sizeof(memory_rows[0]) };
+
+static double
+memory_predicted(const struct probe_plan *plan, int stage, const struct memory_row *row)
+{
+	double bytes = 0;
+	int i;
+
+	for (i = 0; i < 3 && row->predicted[i]; i++)
+		bytes += named_get(&plan->memory[stage], row->predicted[i], 0);
+	return bytes;
+}
+
+static double
+memory_measured(const struct memory_account *account, const struct memory_row *row)
+{
+	double bytes;
+
+	memcpy(&bytes, (const char *)account + row->measured, sizeof(bytes));
+	return bytes;
+}
+
+/* The whole difference of a stage, and the row that has most of it. */
+static void
+line_residual(const struct session *s, const struct measured *m, int stage, struct str *out)
+{
+	double all = 0, most = 0;
+	int i, row = 0;
+
+	for (i = 0; i < MEMORY_ROWS; i++) {
+		double residual = memory_measured(&m->memory[stage], &memory_rows[i]) -
+				  memory_predicted(s->plan, stage, &memory_rows[i]);
+
+		all += residual;
+		if (fabs(residual) > fabs(most)) {
+			most = residual;
+			row = i;
+		}
+	}
+	str_addf(out, "residual stage %d: %+.1f MiB against the plan, most of it %s (%+.1f)\n",
+	    stage, all / 0x1p20, memory_rows[row].name, most / 0x1p20);
+}
+
 static void
 table_memory(
     struct arena *arena, const struct session *s, const struct measured *m, struct str *out)
 {
-	static const char *const names[] = {"weights", "gradients", "optimizer", "activations"};
 	struct table *table = table_new(arena, 4);
+	bool counts = s->backend.ops->times_count;
 	int stage, i;
 
 	table_column(table, 0, "memory, MiB", TABLE_LEFT);
 	table_column(table, 1, "stage", TABLE_RIGHT);
 	table_column(table, 2, "predicted", TABLE_RIGHT);
-	table_column(table, 3, "allocated", TABLE_RIGHT);
-	for (stage = 0; stage < m->n_stages; stage++) {
-		const struct memory_account *got = &m->memory[stage];
-		const double measured[] = {
-		    got->weights, got->gradients, got->optimizer, got->activations};
+	table_column(table, 3, "measured", TABLE_RIGHT);
+	for (stage = 0; stage < m->n_stages; stage++)
+		for (i = 0; i < MEMORY_ROWS; i++) {
+			double bytes = memory_measured(&m->memory[stage], &memory_rows[i]);
 
-		for (i = 0; i < 4; i++) {
+			if (!counts &&
+			    memory_rows[i].measured == offsetof(struct memory_account, outside))
+				continue;
 			table_row(table);
-			table_cell(table, names[i]);
+			table_cell(table, memory_rows[i].name);
 			table_cellf(table, "%d", stage);
 			if (m->own_shapes)
 				table_cellf(table, "%.1f",
-				    named_get(&s->plan->memory[stage], names[i], 0) / 0x1p20);
+				    memory_predicted(s->plan, stage, &memory_rows[i]) / 0x1p20);
 			else
 				table_cell(table, "-");
-			table_cellf(table, "%.1f", measured[i] / 0x1p20);
+			table_cellf(table, "%.1f", bytes / 0x1p20);
 		}
-	}
 	table_print(table, out, 0);
+	for (stage = 0; counts && m->own_shapes && stage < m->n_stages; stage++)
+		line_residual(s, m, stage, out);
+	if (!counts)
+		str_add(
+		    out, "on CPUs weights and activations are float: twice the bytes of bf16\n");
 }
 
 static void
@@ -247,7 +314,6 @@ report_text(const struct probe_job *job, const struct session *s, const struct p
 	report_times(job, s, r, &v, out);
 	str_addc(out, '\n');
 	table_memory(job->arena, s, &r->measured, out);
-	str_addf(out, "not run  embedding, output head and loss, MTP layers; their weights are "
-		      "allocated\n\n");
+	str_addc(out, '\n');
 	line_verdict(job, s, r, &v, out);
 }

@@ -122,15 +122,23 @@ routing_choose(const struct skew *skew, const struct dims *d, const double *cumu
 }
 
 int64_t
-token_number(const struct session *s, const struct shape *shape, int64_t micro_batch, int64_t row)
+group_token_number(
+    const struct session *s, const struct shape *shape, int64_t micro_batch, int64_t row)
 {
 	const struct strategy *st = &shape->strategy;
 	int64_t seq_rows = st->seq_len / st->cp;
-	int64_t rows = st->micro_batch * seq_rows;
-	int64_t at = s->tp * (rows / st->tp) + row; /* in the tensor-parallel group's rows */
-	int64_t seq = (s->dp * st->micro_batches + micro_batch) * st->micro_batch + at / seq_rows;
+	int64_t seq = (s->dp * st->micro_batches + micro_batch) * st->micro_batch + row / seq_rows;
 
-	return seq * st->seq_len + s->cp * seq_rows + at % seq_rows;
+	return seq * st->seq_len + s->cp * seq_rows + row % seq_rows;
+}
+
+int64_t
+token_number(const struct session *s, const struct shape *shape, int64_t micro_batch, int64_t row)
+{
+	const struct strategy *st = &shape->strategy;
+	int64_t rows = st->micro_batch * (st->seq_len / st->cp);
+
+	return group_token_number(s, shape, micro_batch, s->tp * (rows / st->tp) + row);
 }
 
 /* --- one rank's tables -------------------------------------------------------------------- */
@@ -424,7 +432,7 @@ routing_make(
 
 	memset(all, 0, sizeof(*all));
 	control_phase(s->control, "routing");
-	all->layers = shape->model.layers;
+	all->layers = shape->model.layers + shape->model.mtp_layers;
 	all->patterns = shape->strategy.micro_batches < ROUTING_PATTERNS
 			    ? shape->strategy.micro_batches
 			    : ROUTING_PATTERNS;
@@ -437,6 +445,9 @@ routing_make(
 			if (make_layer(s, shape, skew, all, layer) != 0)
 				return -1;
 	}
+	for (layer = shape->model.layers; s->pp == layout->pp - 1 && layer < all->layers; layer++)
+		if (make_layer(s, shape, skew, all, layer) != 0)
+			return -1;
 	return 0;
 }
 

@@ -47,6 +47,9 @@ enum { ROUTING_PATTERNS = 2 }; /* micro-batches use them in turn */
 /* Global number of row `row` of this rank's tokens in a micro-batch. */
 int64_t token_number(
     const struct session *s, const struct shape *shape, int64_t micro_batch, int64_t row);
+/* Of row `row` of its tensor-parallel group. */
+int64_t group_token_number(
+    const struct session *s, const struct shape *shape, int64_t micro_batch, int64_t row);
 
 /* Draws the routing of all layers of this stage and exchanges the counts. Collective. */
 int routing_make(struct session *s, const struct shape *shape, const struct skew *skew,

@@ -16,6 +16,7 @@ const char *const collective_names[COLLECTIVES + 1] = {
 const char *const grouped_names[GROUPED_ENGINES + 1] = {"loop", "grouped", NULL};
 
 const struct part_row part_rows[PARTS] = {
+    [PART_EMBEDDING] = {"embedding", "memory_bound"},
     [PART_ATTENTION] = {"attention", "attention"},
     [PART_NORM] = {"norm", "memory_bound"},
     [PART_ROUTER] = {"router", "memory_bound"},
@@ -24,6 +25,9 @@ const struct part_row part_rows[PARTS] = {
     [PART_EXPERTS] = {"experts", "experts"},
     [PART_COMBINE] = {"combine", "all_to_all"},
     [PART_MLP] = {"mlp", "mlp"},
+    [PART_HEAD] = {"head_and_loss", "head"},
+    [PART_MTP] = {"mtp", "head"},
+    [PART_RECOMPUTE] = {"recompute", "recompute"},
     [PART_TENSOR_PARALLEL] = {"tensor_parallel", "tensor_parallel"},
     [PART_EXPERT_TENSOR] = {"expert_tensor_parallel", "tensor_parallel"},
     [PART_CONTEXT_PARALLEL] = {"context_parallel", "context_parallel"},
@@ -119,6 +123,8 @@ part_begin(struct session *s, enum part part, enum stream stream)
 {
 	struct interval *interval = &s->intervals[s->n_intervals];
 
+	if (s->replaying)
+		part = PART_RECOMPUTE;
 	if (stream == STREAM_COMPUTE)
 		s->open_part = (int)part;
 	s->parts[part][s->backward].ran++;

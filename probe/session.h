@@ -11,6 +11,7 @@ struct arena;
 
 /* What is timed. `category` is the plan's name of the part of the step that it belongs to. */
 enum part {
+	PART_EMBEDDING,
 	PART_ATTENTION,
 	PART_NORM,
 	PART_ROUTER,
@@ -19,6 +20,9 @@ enum part {
 	PART_EXPERTS,
 	PART_COMBINE,
 	PART_MLP,
+	PART_HEAD,
+	PART_MTP,
+	PART_RECOMPUTE,
 	PART_TENSOR_PARALLEL,
 	PART_EXPERT_TENSOR,
 	PART_CONTEXT_PARALLEL,
@@ -35,7 +39,16 @@ extern const struct part_row part_rows[PARTS];
 
 /* Groups that the step uses. The pipeline's are pairs of neighbours, one a boundary and direction.
  */
-enum group { GROUP_TP, GROUP_CP, GROUP_DP_CP, GROUP_EP, GROUP_EXPERT_TP, GROUP_EXPERT_DP, GROUPS };
+enum group {
+	GROUP_TP,
+	GROUP_CP,
+	GROUP_DP_CP,
+	GROUP_EP,
+	GROUP_EXPERT_TP,
+	GROUP_EXPERT_DP,
+	GROUP_EMBEDDING,
+	GROUPS
+};
 extern const char *const group_names[GROUPS + 1];
 enum { PHASES = 3 };
 
@@ -67,15 +80,15 @@ struct session {
 	int forward_out_peer, forward_in_peer, backward_out_peer, backward_in_peer;
 
 	/* timing of the current step */
-	bool backward;
+	bool backward, replaying; /* replaying: all that runs is PART_RECOMPUTE */
 	int events;
 	struct interval {
 		int part, from, to;
 		bool backward;
 		const char *what, *group; /* of an operation among ranks, else NULL */
-	} *intervals;
+	} * intervals;
 	int n_intervals;
-	int oldest; /* of the intervals: all before it are over */
+	int oldest;    /* of the intervals: all before it are over */
 	int open_part; /* on the computation's stream, -1 none: a collective inside interrupts it */
 	struct part_time parts[PARTS][2];
 	uint64_t allocated_bytes, peak_bytes;
@@ -88,8 +101,7 @@ void *session_alloc(struct session *s, size_t bytes);
 /* Once failed, memory stays: giving it back may wait for an operation that never ends. */
 void session_release(struct session *s, void *memory, size_t bytes);
 /* Asks about what was posted on the stream until it is on its way. */
-int session_progress(
-    struct session *s, enum op_state state, enum stream stream, const char *what);
+int session_progress(struct session *s, enum op_state state, enum stream stream, const char *what);
 
 /* Makes the world and all groups, uses each once, and checks on the wire who is in it. */
 int session_groups(struct session *s);

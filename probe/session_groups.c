@@ -14,7 +14,7 @@
 #include "probe/session.h"
 
 const char *const group_names[GROUPS + 1] = {
-    "tp", "cp", "dp_cp", "ep", "expert_tp", "expert_dp", NULL};
+    "tp", "cp", "dp_cp", "ep", "expert_tp", "expert_dp", "embedding", NULL};
 
 static const struct group_kind *
 kind_find(const struct group_table *table, const char *name)
@@ -97,6 +97,17 @@ check_group(struct session *s, const char *name, struct group_comm *group)
 }
 
 static int
+open_group(struct session *s, enum group which)
+{
+	const char *name = group_names[which];
+	struct group_comm *group = &s->groups[which];
+
+	if (make_split(s, group->size > 1 ? group->id : -1, group->index, name, &group->comm) != 0)
+		return -1;
+	return group->size > 1 ? check_group(s, name, group) : 0;
+}
+
+static int
 make_group(struct session *s, enum group which)
 {
 	const char *name = group_names[which];
@@ -106,11 +117,28 @@ make_group(struct session *s, enum group which)
 	if (locate(kind, s->rank, group) != 0)
 		return control_fail(
 		    s->control, "the plan's groups have no '%s' with rank %d", name, s->rank);
-	if (group->size == 1)
+	return group->size == 1 ? 0 : open_group(s, which);
+}
+
+/* First and last stage, where both hold the embedding; the stages between are alone. */
+static int
+make_embedding(struct session *s, const struct group_comm *pp)
+{
+	const struct model *model = s->plan->model;
+	struct group_comm *group = &s->groups[GROUP_EMBEDDING];
+	int32_t *ranks = arena_array(s->arena, 2, sizeof(*ranks));
+
+	group->ranks = ranks;
+	if (!(model->tied || model->mtp_layers > 0))
 		return 0;
-	if (make_split(s, group->id, group->index, name, &group->comm) != 0)
-		return -1;
-	return check_group(s, name, group);
+	ranks[0] = pp->ranks[0];
+	ranks[1] = pp->ranks[pp->size - 1];
+	if (s->rank == ranks[0] || s->rank == ranks[1]) {
+		group->id = pp->id;
+		group->index = s->rank == ranks[1];
+		group->size = 2;
+	}
+	return open_group(s, GROUP_EMBEDDING);
 }
 
 /* --- the pipeline ------------------------------------------------------------------------- */
@@ -215,12 +243,13 @@ make_pipeline(struct session *s)
 		return control_fail(
 		    s->control, "the plan's groups have no 'pp' with rank %d", s->rank);
 	s->pp = pp.index;
+	s->groups[GROUP_EMBEDDING].size = 1;
 	if (pp.size == 1)
 		return 0;
 	for (phase = 0; phase < PHASES; phase++)
 		if (make_pairs(s, &pp, phase, false) != 0 || make_pairs(s, &pp, phase, true) != 0)
 			return -1;
-	return 0;
+	return make_embedding(s, &pp);
 }
 
 static int
@@ -249,7 +278,7 @@ session_groups(struct session *s)
 	control_phase(s->control, "groups");
 	if (make_world(s) != 0)
 		return -1;
-	for (which = 0; which < GROUPS; which++)
+	for (which = 0; which < GROUP_EMBEDDING; which++)
 		if (make_group(s, (enum group)which) != 0)
 			return -1;
 	s->tp = s->groups[GROUP_TP].index;

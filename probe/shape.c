@@ -26,6 +26,17 @@ shape_micro_batches(const struct strategy *s)
 	return s->micro_batches < wanted ? s->micro_batches : wanted;
 }
 
+/* Every rank of a tensor-parallel group holds as many rows; Megatron pads its vocabulary too. */
+static void
+pad_vocab(struct shape *shape)
+{
+	int64_t tp = shape->strategy.tp;
+
+	shape->model.vocab = (shape->model.vocab + tp - 1) / tp * tp;
+	if (shape->model.head_bias)
+		shape->model.head_bias = shape->model.vocab;
+}
+
 void
 shape_of_plan(const struct probe_plan *plan, int64_t micro_batches, struct shape *shape)
 {
@@ -33,6 +44,7 @@ shape_of_plan(const struct probe_plan *plan, int64_t micro_batches, struct shape
 	shape->model = *plan->model;
 	shape->strategy = plan->strategy;
 	shape->layout = plan->layout;
+	pad_vocab(shape);
 	if (micro_batches < plan->strategy.micro_batches)
 		shape->strategy.micro_batches = micro_batches;
 }
@@ -79,7 +91,25 @@ scale_kind(struct layer_kind *kind, const struct strategy *s, int64_t hidden)
 	kind->extra_elements = 0;
 }
 
-enum { SCALED_HIDDEN = 16, SCALED_ROWS = 4 };
+enum { SCALED_HIDDEN = 16, SCALED_ROWS = 4, SCALED_VOCAB = 32, SCALED_MTP = 2 };
+
+/* Embedding, head and MTP modules; their norms and projections as HF's readers count them. */
+static void
+scale_ends(struct model *m, const struct strategy *s)
+{
+	m->vocab = shrink(m->vocab, 2 * s->tp, SCALED_VOCAB);
+	m->learned_positions = m->learned_positions ? s->seq_len : 0;
+	m->final_norm = m->hidden;
+	m->final_extra = 0;
+	m->head_bias = 0;
+	if (m->mtp_layers > SCALED_MTP)
+		m->mtp_layers = SCALED_MTP;
+	if (m->mtp_layers) {
+		scale_kind(&m->mtp, s, m->hidden);
+		m->mtp_projection = 2 * m->hidden * m->hidden;
+		m->mtp_norms = 3 * m->hidden;
+	}
+}
 
 void
 shape_scaled(const struct probe_plan *plan, int64_t micro_batches, struct shape *shape)
@@ -90,21 +120,19 @@ shape_scaled(const struct probe_plan *plan, int64_t micro_batches, struct shape 
 
 	shape_of_plan(plan, micro_batches, shape);
 	shape->scaled = true;
-	m->hidden = shrink(m->hidden, 2, SCALED_HIDDEN);
-	m->vocab = shrink(m->vocab, s->tp, 16);
-	m->learned_positions = m->learned_positions ? 1 : 0;
-	m->final_norm = m->hidden;
-	m->final_extra = m->head_bias = 0;
-	m->mtp_layers = m->mtp_projection = m->mtp_norms = 0;
+	m->hidden = shrink(m->hidden, 2 * s->tp, SCALED_HIDDEN);
 	s->micro_batch = s->micro_batch > 2 ? 2 : s->micro_batch;
 	s->seq_len = shrink(s->seq_len, s->cp * s->tp, SCALED_ROWS * s->cp * s->tp);
 	for (kind = 0; kind < m->n_kinds; kind++)
 		scale_kind(&m->kinds[kind], s, m->hidden);
+	scale_ends(m, s);
 }
 
 const struct layer_kind *
 shape_kind(const struct shape *shape, int64_t layer)
 {
+	if (layer >= shape->model.layers)
+		return &shape->model.mtp;
 	return &shape->model.kinds[shape->model.kind_of[layer]];
 }
 
@@ -177,13 +205,14 @@ double
 shape_flops(const struct shape *shape)
 {
 	const struct strategy *s = &shape->strategy;
-	double flops = 0;
+	const struct model *m = &shape->model;
+	double flops = 6 * (double)(1 + m->mtp_layers) * (double)m->vocab * (double)m->hidden;
 	int64_t layer;
 
-	for (layer = 0; layer < shape->model.layers; layer++) {
+	for (layer = 0; layer < m->layers + m->mtp_layers; layer++) {
 		struct tensor rows[TENSORS_MAX];
 		const struct layer_kind *kind = shape_kind(shape, layer);
-		size_t n = tensors_of_layer(&shape->model, kind, rows), i;
+		size_t n = tensors_of_layer(m, kind, rows), i;
 
 		for (i = 0; i < n; i++) {
 			double used = rows[i].shard == SHARD_EXPERT ? (double)kind->ffn.top_k : 1;
@@ -251,16 +280,8 @@ weight_value(const struct tensor *t, const struct place *p, bool bf16)
 	return rounded(1.7 * unit / sqrt((double)t->cols), bf16);
 }
 
-enum { VALUE_INPUT = 1, VALUE_GRADIENT };
-
-double
-input_value(int64_t token, int64_t col, bool bf16)
+int64_t
+token_id(int64_t token, int64_t vocab)
 {
-	return rounded(1.7 * random_unit(VALUE_INPUT, (uint64_t)token, (uint64_t)col, 0), bf16);
-}
-
-double
-output_gradient(int64_t token, int64_t col, bool bf16)
-{
-	return rounded(random_unit(VALUE_GRADIENT, (uint64_t)token, (uint64_t)col, 0), bf16);
+	return (int64_t)(mix((uint64_t)token) % (uint64_t)vocab);
 }

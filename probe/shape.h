@@ -48,6 +48,7 @@ fc1_width(const struct dims *dims, int64_t width)
 	return dims->ungated ? width : 2 * width;
 }
 
+/* Layers beyond the model's are those of its MTP modules. */
 const struct layer_kind *shape_kind(const struct shape *shape, int64_t layer);
 
 /* A number in [-1, 1) that depends on nothing but its coordinates: any rank makes any element. */
@@ -59,8 +60,7 @@ struct place {
 };
 uint64_t name_hash(const char *name);
 double weight_value(const struct tensor *tensor, const struct place *place, bool bf16);
-/* Input of the first layer and gradient of the last one's output. */
-double input_value(int64_t token, int64_t col, bool bf16);
-double output_gradient(int64_t token, int64_t col, bool bf16);
+/* Word of a token by its global number; the target of a token is the word of the next one. */
+int64_t token_id(int64_t token, int64_t vocab);
 
 #endif

@@ -2,18 +2,35 @@
 #ifndef MOEPLAN_STAGE_H
 #define MOEPLAN_STAGE_H
 
+#include "probe/passes.h"
 #include "probe/routing.h"
 #include "probe/weights.h"
 
-/* What a layer keeps from its forward to its backward. T tokens, M rows, h hidden, U united rows.
+/*
+ * What a layer keeps from its forward to its backward. T tokens, M rows, h hidden, U united rows.
+ * What a planned module replays is shared by all layers instead (room.c).
  */
 struct kept {
-	void *x, *n1, *x1, *n2;	      /* T x h; x is the layer's input */
-	void *latent, *q, *k, *v, *o; /* M x width */
-	void *fc1_dense, *fc1_shared; /* M x 2w */
-	void *permuted, *fc1_expert;  /* U x h, U x 2f */
+	void *x, *n1, *x1, *n2;		   /* T x h; x is the layer's input */
+	void *latent, *q, *k, *v, *o;	   /* M x width */
+	void *fc1_dense, *fc1_shared;	   /* M x 2w */
+	void *act_dense, *act_shared;	   /* M x w */
+	void *permuted, *fc1_expert, *act; /* U x h, U x 2f, U x f */
 	void *returned; /* slots x h: the experts' outputs, back at their token's rank */
 	float *gates;	/* T x top_k */
+};
+
+/* A norm, the output head and its loss: the model's own, then one for each MTP module. */
+struct head_kept {
+	const void *hidden; /* T x h: what the norm sees */
+	void *normed;	    /* T x h */
+	void *logits;	    /* M x V/TP; after the forward their gradient */
+};
+struct mtp_kept {
+	const void *hidden; /* T x h: of the module before */
+	void *embedded;	    /* T x h */
+	void *hidden_normed, *embedded_normed, *out;
+	struct kept layer;
 };
 
 /* Room that all layers share. */
@@ -21,13 +38,28 @@ struct scratch {
 	void *full, *full2, *part; /* M x h */
 	void *latent, *k_all, *v_all, *dk_all, *dv_all, *dq, *dk, *dv, *attention, *scores,
 	    *dscores;
-	void *wide, *dwide, *narrow, *dnarrow;		    /* M x 2w, M x w */
+	void *dwide, *dnarrow;				    /* M x 2w, M x w */
 	void *sent, *received, *members, *united, *united2; /* rows x h */
-	void *expert_wide, *expert_narrow, *expert_dnarrow; /* U x 2f, U x f */
+	void *expert_wide, *expert_dnarrow;		    /* U x 2f, U x f */
 	void *logits, *dlogits;				    /* T x E */
 	float *dgates;
-	void *t1, *t2, *t3; /* T x h */
+	void *t1, *t2, *t3;	  /* T x h */
+	void *carried, *mtp_part; /* T x h, M x h/TP */
+	float *stats, *all_stats; /* M x 3, TP x M x 3 */
+	float *losses;		  /* M */
 };
+
+/* The largest of every width over some layers; fc1_width()s where a name does not say _act. */
+struct widest {
+	int64_t h, tokens, rows;
+	int64_t latent, q_width, k_width, v_width, o_width, wide;
+	int64_t dense, dense_act, shared, shared_act, expert, expert_act;
+	int64_t experts, local_experts, top_k;
+	int64_t block; /* scores of one head and sequence */
+};
+
+/* What memory is for, beside weights and their like. */
+enum room { ROOM_ACTIVATIONS, ROOM_LOGITS, ROOM_BUFFERS, ROOMS };
 
 /* Everything that one rank runs the step with. */
 struct stage {
@@ -36,21 +68,26 @@ struct stage {
 	const struct skew *skew;
 	struct weights weights;
 	struct routings routings;
+	struct passes passes;
 	struct scratch scratch;
 	struct kept *kept; /* [slot][place in chunk] */
 	void **inputs;	   /* [slot]: input of the first layer, then outputs: [slot][place + 1] */
 	int slots, places; /* passes alive at most, layers of the largest chunk */
-	void **gradients;  /* ring of gradients on their way */
+	int head_slots;	   /* passes of the last chunk alive at most; 0 without the last chunk */
+	struct head_kept *heads; /* [head slot][1 + MTP modules] */
+	struct mtp_kept *mtp;	 /* [head slot][MTP module] */
+	void **gradients;	 /* ring of gradients on their way */
 	int n_gradients;
-	void *prepared_input, *prepared_gradient; /* T x h, for steps that are only timed */
-	bool prepared;
-	struct dims widest; /* largest of each width over the stage's layers */
+	struct widest widest;
 	struct gemm *gemms; /* one a local expert */
 	int64_t *counts;    /* 4 a peer, for exchanges */
 	int32_t *straight;  /* 0, 1, 2 … on the device: a permutation that copies */
+	int32_t *words;	    /* device, [micro-batch][shift][M]: row of the own vocabulary, or -1 */
+	int32_t *positions; /* device, [T] */
+	int32_t *columns;   /* device, [T * TP]: from columns by rank to whole rows */
 	enum grouped_engine engine;
-	uint64_t activation_bytes;
-	bool recompute;	     /* only inputs are kept; a layer runs again before its backward */
+	unsigned replayed; /* enum recompute_module: what selective recompute runs again */
+	uint64_t bytes[ROOMS];
 	struct owned *owned; /* all of the above that has to be released */
 };
 
@@ -58,25 +95,65 @@ struct stage {
 int stage_open(
     struct stage *stage, struct session *s, const struct shape *shape, const struct skew *skew);
 void stage_close(struct stage *stage);
+/* Whether full recompute runs the layer at this place of its chunk again: the first ones. */
+bool stage_replays(const struct stage *stage, int place);
 
-/* One layer of one micro-batch. `out` and `dx` are T x h. */
+/* layer.c: one layer of one micro-batch. `out` and `dx` are T x h. */
 int layer_forward(
     struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, void *out);
 int layer_backward(struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept,
     const void *dout, void *dx);
+/* The whole layer once more, in front of its backward. */
+int layer_replay(
+    struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, void *out);
+/* A norm by its place in a weight of several; din = its gradient + `residual` (NULL none). */
+struct norm {
+	int64_t layer;
+	const char *name;
+	int which;
+};
+int norm_forward(struct stage *stage, struct norm norm, const void *in, void *out);
+int norm_backward(struct stage *stage, struct norm norm, const void *in, const void *dout,
+    const void *residual, void *din);
 
-/* attention.c, ffn.c: halves of a layer. in/out as in the names of struct kept. */
+/* attention.c, ffn.c, mlp.c: halves of a layer. in/out as in the names of struct kept. */
 int attention_forward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept);
 int attention_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
     const void *dx1, void *dn1);
+int attention_replay(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept);
 int ffn_forward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
     struct kept *kept, void *out);
 int ffn_backward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
     struct kept *kept, const void *dout, void *dn2);
+int ffn_replay(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
+    struct kept *kept);
 
-/* linear.c: y = x W^T and its two gradients; row strides given, W is out x in and dense. */
+/* Dense MLP and shared expert together; `out` and `dn2` are overwritten. */
+int mlp_forward(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out);
+int mlp_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
+    const void *dout, void *dn2);
+int activate(struct stage *stage, const struct dims *d, void *out, const void *in, int64_t rows,
+    int64_t width);
+int activate_back(struct stage *stage, const struct dims *d, void *din, const void *dout,
+    const void *in, int64_t rows, int64_t width);
+
+/* ends.c: what is in front of the first layer and behind the last one. */
+/* `shift` words ahead: 0 the model's own, k for MTP module k - 1. */
+int embedding_forward(struct stage *stage, int64_t micro_batch, int shift, void *out);
+int embedding_backward(struct stage *stage, int64_t micro_batch, int shift, const void *dout);
+int head_forward(struct stage *stage, int64_t micro_batch, int module, struct head_kept *kept);
+int head_backward(
+    struct stage *stage, int module, struct head_kept *kept, const void *residual, void *dhidden);
+/* Everything behind the last layer: heads, losses, MTP modules, from `hidden` and back to it. */
+typedef int losses_fn(void *context, int module, int64_t micro_batch);
+int ends_forward(struct stage *stage, int slot, int64_t micro_batch, const void *hidden,
+    losses_fn *losses, void *context);
+int ends_backward(struct stage *stage, int slot, int64_t micro_batch, void *dhidden);
+
+/* linear.c: y = x W^T and its two gradients; row strides given, W is out x in. */
 struct linear {
-	int64_t rows, out, in;
+	int64_t rows, out, in, stride; /* stride: of W's rows */
 	const void *w;
 	float *dw;
 };

@@ -4,14 +4,15 @@
 
 #include "probe/stage.h"
 
-/* What the comparison wants to see, on the host; NULL: nothing. [micro-batch][T * h] */
+/* What the comparison wants to see, on the host; NULL: nothing. */
 struct capture {
-	float *outputs, *input_gradients;
+	float *outputs,
+	    *input_gradients; /* [micro-batch][T * h]: last layer's output, dx of the first */
+	float *losses;	      /* [module][micro-batch][M] */
 };
 
 /*
- * One training step: all passes in the plan's order, gradients summed, weights updated. With
- * `capture` inputs are those of the reference (input_value), else one prepared buffer.
+ * One training step: all passes in the plan's order, gradients summed, weights updated.
  * `number` is 1 for the first. -1 once failed.
  */
 int step_run(struct stage *stage, int number, const struct capture *capture);

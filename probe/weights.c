@@ -99,6 +99,14 @@ add_rows(const struct session *s, const struct shape *shape, struct weights *wei
 	}
 }
 
+/* The last stage has its own copy for tied heads and MTP modules, unless it is the first as well.
+ */
+bool
+weights_copy_embedding(const struct shape *shape)
+{
+	return shape->strategy.pp > 1 && (shape->model.tied || shape->model.mtp_layers > 0);
+}
+
 static void
 list_rows(const struct session *s, const struct shape *shape, struct weights *weights)
 {
@@ -110,17 +118,18 @@ list_rows(const struct session *s, const struct shape *shape, struct weights *we
 	for (v = 0; v < layout->vpp; v++) {
 		int chunk = v * layout->pp + s->pp;
 
-		if (chunk == 0)
-			add_rows(
-			    s, shape, weights, -1, rows, tensors_of_embedding(&shape->model, rows));
+		if (chunk == 0 || (chunk == last && weights_copy_embedding(shape)))
+			add_rows(s, shape, weights, LAYER_ENDS, rows,
+			    tensors_of_embedding(&shape->model, rows));
 		for (layer = layout->first[chunk]; layer < layout->first[chunk + 1]; layer++)
 			add_rows(s, shape, weights, layer, rows,
 			    tensors_of_layer(&shape->model, shape_kind(shape, layer), rows));
-		for (mtp = 0; chunk == last - layout->mtp_back && mtp < shape->model.mtp_layers;
-		     mtp++)
-			add_rows(s, shape, weights, -1, rows, tensors_of_mtp(&shape->model, rows));
+		for (mtp = 0; chunk == last && mtp < shape->model.mtp_layers; mtp++)
+			add_rows(s, shape, weights, shape->model.layers + mtp, rows,
+			    tensors_of_mtp(&shape->model, rows));
 		if (chunk == last)
-			add_rows(s, shape, weights, -1, rows, tensors_of_head(&shape->model, rows));
+			add_rows(s, shape, weights, LAYER_ENDS, rows,
+			    tensors_of_head(&shape->model, rows));
 	}
 }
 
@@ -349,14 +358,31 @@ reduce_bucket(struct session *s, struct bucket *b)
 	return b->shard > 0 ? session_collective(s, PART_GRADIENTS, group_names[b->group], &c) : 0;
 }
 
+/* First and last stage hold a copy each, which serves other tokens of the same micro-batches. */
+static int
+reduce_embedding(struct session *s, const struct shape *shape, struct weights *weights)
+{
+	static const char *const names[] = {"embedding", "positions"};
+	size_t i;
+
+	for (i = 0; weights_copy_embedding(shape) && i < 2; i++) {
+		const struct weight *w = weight_find(weights, LAYER_ENDS, names[i]);
+
+		if (w && all_reduce(s, GROUP_EMBEDDING, weight_gradient(weights, w),
+			     w->count * w->rows * w->cols) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 int
 weights_reduce(struct session *s, const struct shape *shape, struct weights *weights)
 {
 	struct bucket *copies = &weights->buckets[BUCKET_REPLICATED];
 	int kind;
 
-	(void)shape;
-	if (all_reduce(s, GROUP_TP, copies->gradient, copies->padded) != 0)
+	if (all_reduce(s, GROUP_TP, copies->gradient, copies->padded) != 0 ||
+	    reduce_embedding(s, shape, weights) != 0)
 		return -1;
 	for (kind = 0; kind < BUCKETS; kind++)
 		if (reduce_bucket(s, &weights->buckets[kind]) != 0)

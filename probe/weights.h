@@ -15,10 +15,11 @@ enum bucket_kind {
 };
 extern const char *const bucket_names[BUCKETS + 1];
 
+enum { LAYER_ENDS = -1 };
 struct weight {
 	struct tensor tensor; /* the whole one */
 	uint64_t name;
-	int64_t layer;		   /* -1: embedding, head */
+	int64_t layer;		   /* LAYER_ENDS: embedding, head */
 	int64_t count, rows, cols; /* here */
 	int64_t first_matrix, first_row, first_col;
 	enum bucket_kind bucket;
@@ -42,6 +43,8 @@ struct weights {
 	uint64_t weight_bytes, gradient_bytes, optimizer_bytes;
 };
 
+/* Whether the last stage holds a second copy of the embedding, whose gradients are added up. */
+bool weights_copy_embedding(const struct shape *shape);
 /* Every row of the tensor table that the rank's stage holds, cut as the plan cuts it. */
 int weights_make(struct session *s, const struct shape *shape, struct weights *weights);
 /* Random values by global place, master copies, zero moments. */

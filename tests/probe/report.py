@@ -12,8 +12,10 @@ with open("schemas/probe.output.schema.json", encoding="utf-8") as file:
 
 numerics = report["numerics"]
 names = {row["name"] for row in numerics["rows"]}
-expected = {"outputs", "input_gradients", "router_gradients", "expert_gradients", "other_gradients",
-            "updated_weights"}
+expected = {"outputs", "losses", "input_gradients", "embedding_gradients", "head_gradients",
+            "router_gradients", "expert_gradients", "other_gradients", "updated_weights"}
+if sys.argv[2].startswith("mtp"):
+    expected.add("mtp_gradients")
 assert numerics["compared"] and names == expected, names
 assert all(0 < row["error"] <= row["tolerance"] for row in numerics["rows"]), numerics["rows"]
 tokens = numerics["tokens"]
@@ -23,5 +25,16 @@ if sys.argv[2] == "capacity":
 if sys.argv[2] == "one-expert":
     assert tokens["ranks_without"] > 0 and tokens["max_over_mean"] > 2, tokens
 measured = {part["name"] for part in report["parts"]}
-assert {"attention", "router", "permute", "experts", "optimizer"} <= measured, measured
+assert {"embedding", "attention", "router", "permute", "experts", "head_and_loss",
+        "optimizer"} <= measured, measured
+assert ("mtp" in measured) == sys.argv[2].startswith("mtp"), measured
+assert ("recompute" in measured) == sys.argv[2].startswith("recompute"), measured
+
+# What is allocated comes from the table that the plan sums up: the same elements, four bytes each on
+# CPUs, and what buckets add to be divisible.
+for stage in report["memory"]["stages"] if report["step"]["own_shapes"] else []:
+    predicted, got = stage["predicted"], stage["measured"]
+    for name, larger in (("weights", 2), ("gradients", 1), ("optimizer", 1)):
+        surplus = got[name] - larger * predicted[name]
+        assert 0 <= surplus <= 0.02 * got[name] + 1024, (stage["stage"], name, predicted, got)
 assert report["verdict"] == "rehearsed" and not report["environment"]["comparable"]

@@ -122,6 +122,13 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout folding $tiny 8 tp=4,pp=1,cp=2,ep=8,etp=1,vpp=1
 	layout everything $tiny 16 tp=2,pp=2,cp=2,ep=2,etp=2,vpp=2
 	layout recompute $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,recompute=full
+	layout recompute-some $tiny 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1,recompute=full:1
+	layout recompute-parts $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,recompute=selective:layernorm+moe_act+core_attn
+	layout recompute-moe $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,recompute=selective:moe+mlp+shared_experts
+	layout recompute-mla tests/probe/mla.yaml 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,recompute=selective:mla_up_proj
+	layout mtp tests/probe/mtp.yaml 1 tp=1,pp=1,cp=1,ep=1,etp=1,vpp=1
+	layout mtp-tp2 tests/probe/mtp.yaml 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1
+	layout mtp-everything tests/probe/mtp.yaml 16 tp=2,pp=2,cp=2,ep=2,etp=2,vpp=2
 	layout capacity $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew zipf=1.2" "--capacity 1.0"
 	layout one-expert $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew one"
 	layout mla deepseek-v2-lite 8 tp=2,pp=2,cp=1,ep=4,etp=1,vpp=1

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Multi-token prediction: what runs behind the last layer, module by module.
+ *
+ * DeepSeek-V3 (arXiv 2412.19437, section 2.2): module k takes the hidden state of the one before
+ * (the last layer's for the first) and the embedding of the word k ahead, x = M [norm(e); norm(h)],
+ * runs one layer on x and, through a norm of its own and the model's head, predicts the word k + 1
+ * ahead. The projection's output width is shared out over the tensor-parallel group; an all-gather
+ * brings the columns together, as Megatron-LM's does.
+ */
+#include "probe/stage.h"
+
+enum { NORM_EMBEDDED, NORM_HIDDEN };
+
+/* Both halves of M: columns [0, h) meet the embedding, [h, 2h) the hidden state. */
+static struct linear
+half_of(const struct stage *stage, int64_t layer, int half)
+{
+	struct linear l = linear_of(stage, layer, "mtp_projection", stage->widest.rows);
+
+	l.in = stage->widest.h;
+	l.w = act_at(stage, l.w, half * l.in);
+	l.dw += half * l.in;
+	return l;
+}
+
+/* Columns of all ranks for the own rows: [TP][M][h / TP] to [T][h]. */
+static int
+unite_columns(struct stage *stage, const void *columns, int64_t width, void *out)
+{
+	const struct group_comm *tp = &stage->s->groups[GROUP_TP];
+	struct backend *b = &stage->s->backend;
+	struct collective all = {.kind = COLLECTIVE_ALL_GATHER,
+	    .comm = tp->comm,
+	    .send = columns,
+	    .recv = stage->scratch.part,
+	    .count = stage->widest.rows * width};
+
+	if (!tp->comm)
+		return 0;
+	if (session_collective(stage->s, PART_TENSOR_PARALLEL, group_names[GROUP_TP], &all) != 0)
+		return -1;
+	return kernel_done(stage,
+	    b->ops->gather(b, out, stage->scratch.part, stage->columns,
+		tp->size * stage->widest.tokens, width),
+	    "projection");
+}
+
+static int
+project(struct stage *stage, int64_t layer, struct mtp_kept *mtp)
+{
+	struct linear first = half_of(stage, layer, NORM_EMBEDDED);
+	struct linear second = half_of(stage, layer, NORM_HIDDEN);
+	const struct widest *d = &stage->widest;
+	struct scratch *t = &stage->scratch;
+	void *y = stage->s->groups[GROUP_TP].comm ? t->mtp_part : mtp->layer.x;
+	const void *e = rows_gather(stage, mtp->embedded_normed, d->tokens, d->h, t->full);
+	const void *h =
+	    e ? rows_gather(stage, mtp->hidden_normed, d->tokens, d->h, t->full2) : NULL;
+	int result;
+
+	if (!h)
+		return -1;
+	part_begin(stage->s, PART_MTP, STREAM_COMPUTE);
+	result = linear_forward(stage, &first, e, d->h, y, first.out, 0);
+	if (result == 0)
+		result = linear_forward(stage, &second, h, d->h, y, second.out, 1);
+	if (result == 0)
+		result = unite_columns(stage, y, first.out, mtp->layer.x);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
+}
+
+/* One half's weight gradient, and the gradient of what it saw into `out`. */
+static int
+half_back(struct stage *stage, const struct linear *l, const void *dy, const void *seen, void *out)
+{
+	const struct widest *d = &stage->widest;
+	const void *x = rows_gather(stage, seen, d->tokens, d->h, stage->scratch.full);
+	void *partial = rows_partial(stage, out, stage->scratch.full);
+	int result;
+
+	if (!x)
+		return -1;
+	part_begin(stage->s, PART_MTP, STREAM_COMPUTE);
+	result = linear_back_weight(stage, l, dy, d->h, x, d->h);
+	if (result == 0)
+		result = linear_back_input(stage, l, dy, d->h, partial, d->h, 0);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, out) : -1;
+}
+
+static int
+module_forward(struct stage *stage, int module, int64_t micro_batch, struct mtp_kept *mtp)
+{
+	int64_t layer = stage->shape->model.layers + module - 1;
+	struct norm embedded = {layer, "mtp_norms", NORM_EMBEDDED},
+		    hidden = {layer, "mtp_norms", NORM_HIDDEN};
+
+	if (embedding_forward(stage, micro_batch, module, mtp->embedded) != 0 ||
+	    norm_forward(stage, embedded, mtp->embedded, mtp->embedded_normed) != 0 ||
+	    norm_forward(stage, hidden, mtp->hidden, mtp->hidden_normed) != 0 ||
+	    project(stage, layer, mtp) != 0)
+		return -1;
+	return layer_forward(stage, layer, micro_batch, &mtp->layer, mtp->out);
+}
+
+/* dout: of the module's output; dhidden: of what it took. dout is used up. */
+static int
+module_backward(struct stage *stage, int module, int64_t micro_batch, struct mtp_kept *mtp,
+    void *dout, void *dhidden)
+{
+	int64_t layer = stage->shape->model.layers + module - 1;
+	struct norm embedded = {layer, "mtp_norms", NORM_EMBEDDED},
+		    hidden = {layer, "mtp_norms", NORM_HIDDEN};
+	struct linear first = half_of(stage, layer, NORM_EMBEDDED);
+	struct linear second = half_of(stage, layer, NORM_HIDDEN);
+	const struct widest *d = &stage->widest;
+	struct scratch *t = &stage->scratch;
+	const char *own;
+
+	if (stage->shape->strategy.recompute.kind == RECOMPUTE_FULL &&
+	    layer_replay(stage, layer, micro_batch, &mtp->layer, mtp->out) != 0)
+		return -1;
+	if (layer_backward(stage, layer, micro_batch, &mtp->layer, dout, dout) != 0)
+		return -1;
+	own = rows_gather(stage, dout, d->tokens, d->h, t->part);
+	if (!own)
+		return -1;
+	own = act_at(stage, own, stage->s->tp * first.out);
+	if (half_back(stage, &first, own, mtp->embedded_normed, t->t1) != 0 ||
+	    half_back(stage, &second, own, mtp->hidden_normed, t->t2) != 0 ||
+	    norm_backward(stage, embedded, mtp->embedded, t->t1, NULL, t->t3) != 0 ||
+	    embedding_backward(stage, micro_batch, module, t->t3) != 0)
+		return -1;
+	return norm_backward(stage, hidden, mtp->hidden, t->t2, NULL, dhidden);
+}
+
+int
+ends_forward(struct stage *stage, int slot, int64_t micro_batch, const void *hidden,
+    losses_fn *losses, void *context)
+{
+	int modules = (int)stage->shape->model.mtp_layers, module;
+
+	for (module = 0; module <= modules; module++) {
+		struct head_kept *head = &stage->heads[slot * (1 + modules) + module];
+
+		if (module > 0) {
+			struct mtp_kept *mtp = &stage->mtp[slot * modules + module - 1];
+
+			mtp->hidden = hidden;
+			if (module_forward(stage, module, micro_batch, mtp) != 0)
+				return -1;
+			hidden = mtp->out;
+		}
+		head->hidden = hidden;
+		if (head_forward(stage, micro_batch, module, head) != 0 ||
+		    losses(context, module, micro_batch) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+ends_backward(struct stage *stage, int slot, int64_t micro_batch, void *dhidden)
+{
+	int modules = (int)stage->shape->model.mtp_layers, module;
+	const void *carried = NULL;
+
+	for (module = modules; module >= 0; module--) {
+		struct head_kept *head = &stage->heads[slot * (1 + modules) + module];
+
+		if (head_backward(stage, module, head, carried, dhidden) != 0)
+			return -1;
+		if (module == 0)
+			break;
+		if (module_backward(stage, module, micro_batch,
+			&stage->mtp[slot * modules + module - 1], dhidden,
+			stage->scratch.carried) != 0)
+			return -1;
+		carried = stage->scratch.carried;
+	}
+	return 0;
+}
