@@ -193,6 +193,15 @@ bench: ## Measure accuracy and speed (minutes; prints tables)
 	@$(SUBMAKE) all benches
 	@OBJ='$(OBJ)' MOEPLAN='$(abspath $(OBJ)/moeplan)' sh tests/bench/run.sh
 
+bands: ## Learn the bands around predictions anew, after rates or formulas changed (a minute)
+	@$(SUBMAKE) BUILD=fit build/fit/tests/bench/fit
+	build/fit/tests/bench/fit --cross tests/bench >build/fit/cross.csv
+	@cmp -s build/fit/cross.csv tests/bench/cross.csv || cp build/fit/cross.csv tests/bench/cross.csv
+	@$(SUBMAKE) benches
+	ACCURACY='$(OBJ)/tests/bench/accuracy' sh tests/bench/bands.sh --update
+	@$(SUBMAKE) all benches
+	ACCURACY='$(OBJ)/tests/bench/accuracy' sh tests/bench/readme.sh --update
+
 fit: ## Refit the efficiencies to the published runs by cross-validation (minutes; prints a proposal)
 	@$(SUBMAKE) BUILD=fit build/fit/tests/bench/fit
 	build/fit/tests/bench/fit tests/bench
@@ -313,5 +322,5 @@ help: ## Show this list
 
 FORCE:
 .PHONY: all tests benches fuzzers demo test conformance check-deps check-asan run-suites check-valgrind fuzz lint \
-	format bench fit docs probe probe-programs check-probe install-probe install uninstall dist clean help FORCE
+	format bench bands fit docs probe probe-programs check-probe install-probe install uninstall dist clean help FORCE
 .DELETE_ON_ERROR:

@@ -1,46 +1,70 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How wide is the band around a predicted step time?
+ * How wide is the band around a predicted step, and around a predicted peak?
  *
- * Percentiles of measured / predicted over the replayed runs of tests/bench, by
- * class; `make bench` prints them again. The coverage is that of bands learned
- * without any run of the model in question. Classes without enough runs of
- * several models share the widest band that was seen.
- * Ignored: that two strategies of one job err alike, so that their order is known
- * better than either step (RATE_TELL_APART).
+ * Quantiles of measured / predicted over the replayed runs of tests/bench, by
+ * class, drawn towards those of all runs of the kind where a class has few
+ * (tests/bench/bands.c). Steps are those of rates that never saw the run's model
+ * on its GPU. The coverage is that of bands learned without any run of the model.
+ * Memory: of what the allocator says. Its low end leaves fragmentation out, which a
+ * setting removes; its high end is of everything, runtime and fragmentation too.
+ * Two strategies of one job err alike, so that their order is known better than
+ * either step: step_tell_apart is the difference of their errors that three of five
+ * pairs keep below, which leaves one in five on the wrong side.
  */
 #include <stdbool.h>
 #include <string.h>
 
 #include "planner/band.h"
 
-enum generation { HOPPER_AND_BEFORE, BLACKWELL, OTHERS, GENERATIONS };
-
-static const struct band bands[2][GENERATIONS] = {
-    {
-        {"dense models on NVIDIA Hopper and before", 149, 0.87, 1.10, 0.79},
-        {"dense models on NVIDIA Blackwell", 106, 0.88, 1.20, 0.78},
-        {"other makers' GPUs", 15, 0.75, 1.87, 0},
-    },
-    {
-        {"MoE models on NVIDIA Hopper and before", 93, 0.88, 1.27, 0.78},
-        {"MoE models on NVIDIA Blackwell", 103, 0.73, 1.44, 0.75},
-        {"other makers' GPUs", 15, 0.75, 1.87, 0},
-    },
+/* `make bands` writes what stands between the marks. */
+/* bands: begin */
+const struct band step_bands[STEP_CLASSES] = {
+    [STEP_DENSE_HOPPER] = {"dense models on NVIDIA Hopper and before", 149, 0.846, 1.172, 0.80},
+    [STEP_DENSE_BLACKWELL] = {"dense models on NVIDIA Blackwell", 106, 0.860, 1.205, 0.83},
+    [STEP_MOE_HOPPER] = {"MoE models on NVIDIA Hopper and before", 49, 0.826, 1.260, 0.80},
+    [STEP_MOE_HOPPER_WIDE] = {"the same, experts beyond the NVLink domain", 44, 0.820, 1.314, 0.80},
+    [STEP_MOE_BLACKWELL] = {"MoE models on NVIDIA Blackwell", 103, 0.695, 1.712, 0.80},
+    [STEP_OTHER_MAKERS] = {"GPUs of other makers", 15, 0.917, 1.426, 0.00},
 };
+const struct band memory_bands[MEMORY_CLASSES] = {
+    [MEMORY_BY_HAND] = {"Megatron", 27, 0.989, 1.057, 0.81},
+    [MEMORY_AUTOGRAD] = {"torchtitan, DeepSpeed", 24, 0.904, 1.302, 0.79},
+};
+const double step_tell_apart = 0.08;
+/* bands: end */
 
-static enum generation
-generation_of(const struct gpu *gpu)
+static bool
+is_of_another_maker(const struct gpu *gpu)
 {
-	bool other = strncmp(gpu->name, "MI", 2) == 0 || strncmp(gpu->name, "Ascend", 6) == 0;
-
-	if (other)
-		return OTHERS;
-	return gpu->flops[FLOP_FP4].value > 0 ? BLACKWELL : HOPPER_AND_BEFORE;
+	return strncmp(gpu->name, "MI", 2) == 0 || strncmp(gpu->name, "Ascend", 6) == 0;
 }
 
-const struct band *
-band_of(const struct model *model, const struct gpu *gpu)
+static bool
+leaves_domain(const struct cluster *cluster, const struct strategy *s)
 {
-	return &bands[model_moe(model) != NULL][generation_of(gpu)];
+	int levels = cluster->n_levels;
+
+	return levels > 1 && s->ep * s->etp > cluster->levels[levels - 2].gpus;
+}
+
+enum step_class
+step_class_of(const struct model *model, const struct cluster *cluster, const struct strategy *s)
+{
+	const struct gpu *gpu = &cluster->gpu;
+	bool moe = model_moe(model) != NULL;
+
+	if (is_of_another_maker(gpu))
+		return STEP_OTHER_MAKERS;
+	if (gpu->flops[FLOP_FP4].value > 0)
+		return moe ? STEP_MOE_BLACKWELL : STEP_DENSE_BLACKWELL;
+	if (!moe)
+		return STEP_DENSE_HOPPER;
+	return leaves_domain(cluster, s) ? STEP_MOE_HOPPER_WIDE : STEP_MOE_HOPPER;
+}
+
+enum memory_class
+memory_class_of(const struct strategy *s)
+{
+	return s->framework == FRAMEWORK_MEGATRON ? MEMORY_BY_HAND : MEMORY_AUTOGRAD;
 }

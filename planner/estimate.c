@@ -17,34 +17,39 @@ const char *const time_part_labels[] = {"attention", "dense MLP and shared exper
     "gradient and parameter traffic", "optimizer", "once a step", NULL};
 const char *const verdict_names[] = {"fits", "at-risk", "oom", "invalid", NULL};
 
+/* Out of memory when even the low end of the band is too much, at risk when only its high end is. */
 static enum verdict
-verdict_of(double bytes, double capacity)
+verdict_of(double low, double high, double capacity)
 {
-	if (bytes > capacity)
+	if (low > capacity)
 		return VERDICT_OOM;
-	return bytes > rate_table[RATE_AT_RISK].value * capacity ? VERDICT_AT_RISK : VERDICT_FITS;
+	return high > capacity ? VERDICT_AT_RISK : VERDICT_FITS;
 }
 
 static void
 memory_of_stages(const struct evaluator *e, const struct strategy *s, struct costs *c,
     const struct layout *layout, struct stage_memory *stages, struct estimate *estimate)
 {
-	double skewed = 0;
+	double skewed_low = 0, skewed_high = 0;
 
 	estimate->worst_bytes = -1;
 	for (int i = 0; i < layout->pp; i++) {
 		struct stage_memory one, *m = stages ? &stages[i] : &one;
 
 		stage_memory(e, s, c, layout, i, stages != NULL, m);
-		skewed = fmax(skewed, m->skewed_bytes);
+		skewed_low = fmax(skewed_low, m->skewed_bytes * m->low_bytes / m->total_bytes);
+		skewed_high = fmax(skewed_high, m->skewed_bytes * m->high_bytes / m->total_bytes);
 		if (m->total_bytes > estimate->worst_bytes) {
 			estimate->worst_bytes = m->total_bytes;
+			estimate->worst_low_bytes = m->low_bytes;
+			estimate->worst_high_bytes = m->high_bytes;
 			estimate->worst_stage = i;
 		}
 	}
 	estimate->capacity_bytes = e->capacity_bytes;
-	estimate->verdict = verdict_of(estimate->worst_bytes, e->capacity_bytes);
-	estimate->skewed_verdict = verdict_of(skewed, e->capacity_bytes);
+	estimate->verdict = verdict_of(
+	    estimate->worst_low_bytes, estimate->worst_high_bytes, e->capacity_bytes);
+	estimate->skewed_verdict = verdict_of(skewed_low, skewed_high, e->capacity_bytes);
 }
 
 /* Corrected by runs of this model the band is theirs, but never wider than that of its class. */
@@ -53,7 +58,8 @@ step_band(const struct evaluator *e, const struct strategy *s, struct estimate *
 {
 	static const double eighty = 1.2816; /* of a normal distribution's spreads, either side */
 	const struct correction *c = evaluator_correction(e, s);
-	double low = e->band->low, high = e->band->high;
+	const struct band *band = &step_bands[step_class_of(e->model, e->cluster, s)];
+	double low = band->low, high = band->high;
 
 	if (c) {
 		double half = fmin(eighty * correction_spread(c, estimate), log(high / low) / 2);

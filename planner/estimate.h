@@ -55,7 +55,7 @@ struct stage_memory {
 	double parts[MEMORY_PARTS];
 	double allocated_bytes; /* what the framework's allocator reports: without runtime and fragmentation */
 	double total_bytes;
-	double low_bytes, high_bytes;
+	double low_bytes, high_bytes; /* four of five runs lie between */
 	double skewed_bytes;    /* total with the fullest expert rank at SKEWED_LOAD x the mean */
 	int layers;
 	int in_flight;          /* chunks alive at the peak (micro-batches when vpp is 1) */
@@ -69,6 +69,7 @@ struct estimate {
 	struct stage_memory *stages; /* arena; may be NULL in a closed-form evaluation */
 	int worst_stage;
 	double worst_bytes;       /* total of the worst stage */
+	double worst_low_bytes, worst_high_bytes; /* its band: four of five runs lie inside */
 	double capacity_bytes;    /* usable - reserve */
 	enum verdict verdict;     /* at the job's load */
 	enum verdict skewed_verdict; /* at 1.7 x the mean */

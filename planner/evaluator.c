@@ -95,7 +95,6 @@ evaluator_new(struct arena *arena, const struct model *model, const struct clust
 	}
 	e->n_kinds = model->n_kinds;
 	e->moe = model_moe(model);
-	e->band = band_of(model, &cluster->gpu);
 	e->slots = arena_array(arena, TIME_SLOTS, sizeof(*e->slots));
 	for (int i = 0; i < TIME_SLOTS; i++)
 		e->slots[i].time =

@@ -51,7 +51,6 @@ struct evaluator {
 	struct buckets embedding, head, mtp_own;  /* mtp_own: projection and norms, a layer */
 	double flops_training; /* a token, MTP included */
 	double capacity_bytes;
-	const struct band *band; /* around predicted steps */
 	const struct correction *correction; /* by measured steps of the model, or NULL */
 };
 

@@ -198,6 +198,7 @@ stage_memory(const struct evaluator *e, const struct strategy *s, struct costs *
 {
 	bool present[EVALUATOR_KINDS] = {false};
 	struct stage_memory scratch;
+	const struct band *band = &memory_bands[memory_class_of(s)];
 	double state, acts, skewed, runtime = rate_table[RATE_RUNTIME_BYTES].value;
 
 	memset(m, 0, sizeof(*m));
@@ -212,7 +213,7 @@ stage_memory(const struct evaluator *e, const struct strategy *s, struct costs *
 	m->parts[MEMORY_FRAGMENTATION] = fragmentation(acts);
 	m->allocated_bytes = state + acts;
 	m->total_bytes = state + acts + runtime + fragmentation(acts);
-	m->low_bytes = state + acts + runtime;
-	m->high_bytes = m->total_bytes + rate_table[RATE_RUNTIME_HIGH_BYTES].value - runtime;
+	m->low_bytes = (state + acts) * band->low + runtime; /* expandable segments: no fragments */
+	m->high_bytes = m->total_bytes * band->high;
 	m->skewed_bytes = state + skewed + runtime + fragmentation(skewed);
 }

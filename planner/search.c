@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/units.h"
+#include "planner/band.h"
 #include "planner/milp.h"
 #include "planner/rates.h"
 #include "planner/search_private.h"
@@ -92,7 +93,7 @@ search_prepare(struct search *search, const struct job *job, const struct cluste
 	if (job->max_memory_bytes > 0)
 		search->cap_bytes = fmin(search->cap_bytes, (double)job->max_memory_bytes);
 	else if (!search->at_risk_too)
-		search->cap_bytes *= rate_table[RATE_AT_RISK].value;
+		search->cap_bytes /= memory_bands[memory_class_of(&job->base)].high;
 	search->cap_step_s = job->max_step_s > 0 ? job->max_step_s : INFINITY;
 	search->deadline_s =
 	    job->time_limit_s > 0 ? search_clock_s() + job->time_limit_s : INFINITY;
@@ -394,9 +395,9 @@ out_of_memory(void *context)
 }
 
 /*
- * An answer should leave room for what no model foresees: layouts that fill more
- * than RATE_AT_RISK of the memory are taken only when there is no other, or when
- * the user's own memory limit allows them.
+ * An answer should leave room for what no model foresees: layouts that the high
+ * end of the memory band would not fit are taken only when there is no other, or
+ * when the user's own memory limit allows them.
  */
 static int
 attempt(struct search *search, const struct job *job, const struct cluster *cluster,

@@ -166,6 +166,22 @@ worst_bytes_term(const struct facts *facts)
 }
 
 struct value
+worst_low_bytes_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_number(estimate->worst_low_bytes) : value_undecided;
+}
+
+struct value
+worst_high_bytes_term(const struct facts *facts)
+{
+	const struct estimate *estimate = facts->check->estimate;
+
+	return estimate ? value_number(estimate->worst_high_bytes) : value_undecided;
+}
+
+struct value
 skewed_bytes_term(const struct facts *facts)
 {
 	const struct estimate *estimate = facts->check->estimate;

@@ -25,6 +25,8 @@ MACHINE_TERM(slots);
 MACHINE_TERM(verdict);
 MACHINE_TERM(skewed_verdict);
 MACHINE_TERM(worst_bytes);
+MACHINE_TERM(worst_low_bytes);
+MACHINE_TERM(worst_high_bytes);
 MACHINE_TERM(skewed_bytes);
 MACHINE_TERM(capacity_bytes);
 MACHINE_TERM(worst_stage);

@@ -36,9 +36,9 @@ const struct rule rules_memory[] = {
 		.id = "MEM-002", .severity = SEVERITY_WARNING, .when = "set(verdict)",
 		.require = "verdict != 'at-risk'",
 		.message = "stage {worst_stage} needs {gib(worst_bytes)} of {gib(capacity_bytes)}: "
-		    "at risk, over 93 %",
-		.hint = "keep {gib(capacity_bytes * 0.07)} free",
-		.source = "planner/rates.c at_risk",
+		    "at risk, such runs took {gib(worst_low_bytes)} to {gib(worst_high_bytes)}",
+		.hint = "{gib(worst_high_bytes - capacity_bytes)} less would be safe",
+		.source = "planner/band.c: four of five published runs lie inside the band",
 	},
 	{
 		.id = "MEM-003", .severity = SEVERITY_WARNING,
@@ -85,7 +85,7 @@ const struct rule rules_memory[] = {
 		    GIB_BYTES "} of {gpu_gib: gpu_bytes / " GIB_BYTES "} GiB: nothing is left for "
 		    "activations",
 		.hint = "use more expert ranks, stages or TP",
-		.source = "as MEM-005; planner/rates.c at_risk",
+		.source = "as MEM-005; 7 % is less than any activations take",
 	},
 	{
 		.id = "MEM-007", .severity = SEVERITY_ERROR,

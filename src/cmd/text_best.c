@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "cmd/plan_report.h"
 #include "cmd/text_estimate.h"
-#include "planner/rates.h"
+#include "planner/band.h"
 
 /* "expert GEMM 41 %, all-to-all 19 %": the two greatest parts of the step. */
 static const char *
@@ -162,7 +162,7 @@ any_at_risk(const struct plan *plan)
 static int
 not_told_apart(const struct plan *plan)
 {
-	double near_s = plan->best[0].step_s * (1 + rate_table[RATE_TELL_APART].value);
+	double near_s = plan->best[0].step_s * (1 + step_tell_apart);
 	int n = 1;
 
 	while (n < plan->n_best && plan->best[n].step_s < near_s)
@@ -177,13 +177,13 @@ print_notes(struct request *request, const struct plan *plan)
 	int n = not_told_apart(plan);
 
 	if (any_at_risk(plan))
-		str_addf(&request->out, "   ! at risk: over %.0f %% of the %s that a GPU has\n",
-		    100 * rate_table[RATE_AT_RISK].value,
+		str_addf(&request->out, "   ! at risk: may take %.0f %% more, and a GPU has %s\n",
+		    100 * (best->worst_high_bytes / best->worst_bytes - 1),
 		    units_gib(request->arena, best->capacity_bytes));
 	if (n > 1)
 		str_addf(&request->out,
-		    "   1 to %d cannot be told apart: under %.0f %% the order is not to be trusted\n", n,
-		    100 * rate_table[RATE_TELL_APART].value);
+		    "   1 to %d cannot be told apart: within %.0f %% more than one order in five is wrong\n", n,
+		    100 * step_tell_apart);
 }
 
 /* --measured-step: what the best plan would change about a run that exists. */

@@ -41,9 +41,11 @@ print_verdict(struct request *request, const struct estimate *estimate)
 {
 	struct arena *arena = request->arena;
 
-	text_line(request, "verdict", "%s: stage %d needs %s of %s (%s)",
+	text_line(request, "verdict", "%s: stage %d needs %s %s of %s (%s)",
 	    text_verdict(request, estimate->verdict), estimate->worst_stage,
 	    units_gib_number(arena, estimate->worst_bytes),
+	    text_band(request, estimate->worst_bytes, estimate->worst_low_bytes,
+		estimate->worst_high_bytes),
 	    units_gib(arena, estimate->capacity_bytes),
 	    units_percent(arena, estimate->worst_bytes / estimate->capacity_bytes));
 	if (model_moe(request->model))

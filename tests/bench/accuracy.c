@@ -16,7 +16,7 @@
 #include "base/doc.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "bench.h"
+#include "bands.h"
 #include "score.h"
 
 static bool
@@ -470,6 +470,7 @@ report(struct bench *b, bool rows)
 	verdict_summary(b);
 	transfer_report(b);
 	ranking_report(b, rows);
+	bands_report(b);
 	fputs(b->out.text, stdout);
 	return bad;
 }
@@ -478,15 +479,22 @@ int
 main(int argc, char **argv)
 {
 	bool rows = argc > 1 && strcmp(argv[1], "--rows") == 0;
+	bool bands = argc > 1 && strcmp(argv[1], "--bands") == 0;
 	struct bench b = {.arena = arena_new(out_of_memory, NULL)};
 	int status;
 
-	if (argc != 2 + rows || !b.arena) {
+	if (argc != 2 + rows + bands || !b.arena) {
 		fputs("usage: accuracy [--rows] FOLDER\n", stderr);
 		return 2;
 	}
 	b.diags = diags_new(b.arena);
 	b.out = str_new(b.arena);
+	if (bands) {
+		if (bench_load(&b, argv[2])) return 2;
+		bands_source(&b);
+		fputs(b.out.text, stdout);
+		return 0;
+	}
 	status = bench_load(&b, argv[1 + rows]) != 0 ? 2 : report(&b, rows) > 0;
 	arena_free(b.arena);
 	return status;

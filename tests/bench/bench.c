@@ -1,11 +1,48 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads the published runs and replays each of them once. */
+/*
+ * Reads the published runs and replays each of them once. cross.csv holds their
+ * steps under rates fitted without them (fit --cross), and the shipped ones of
+ * the day it was written, so that one sees when it has grown old.
+ */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/doc.h"
 #include "bench.h"
+
+static void
+cross_line(struct bench *b, const char *line)
+{
+	char id[32];
+	double shipped_s, cross_s;
+
+	if (sscanf(line, "%31[^,],%lf,%lf", id, &shipped_s, &cross_s) != 3)
+		return;
+	for (size_t i = 0; i < b->count; i++) {
+		struct rerun *r = &b->reruns[i];
+
+		if (r->outcome != OUTCOME_PREDICTED || strcmp(r->run->id, id) != 0)
+			continue;
+		r->cross_step_s = cross_s;
+		b->cross_drift =
+		    fmax(b->cross_drift, fabs(r->estimate.step_s / shipped_s - 1));
+	}
+}
+
+/* Absent when it is about to be written. */
+static void
+cross_load(struct bench *b, const char *folder)
+{
+	const char *path = arena_printf(b->arena, "%s/cross.csv", folder);
+	struct diags *diags = diags_new(b->arena);
+	size_t length;
+	const char *line = doc_read_file(b->arena, diags, path, &length);
+
+	for (; line && *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL))
+		cross_line(b, line);
+}
 
 int
 bench_load(struct bench *b, const char *folder)
@@ -23,6 +60,7 @@ bench_load(struct bench *b, const char *folder)
 	b->reruns = arena_array(b->arena, b->count, sizeof(*b->reruns));
 	for (size_t i = 0; i < b->count; i++)
 		rerun_run(b->arena, folder, &runs[i], &b->reruns[i]);
+	cross_load(b, folder);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "rerun.h"
+#include "score.h"
 
 /* One replay of runs.csv and the report that grows from it. */
 struct bench {
@@ -14,6 +15,7 @@ struct bench {
 	struct diags *diags;
 	struct rerun *reruns;
 	size_t count;
+	double cross_drift; /* greatest |shipped now / shipped when cross.csv was written - 1| */
 	struct str out;
 };
 
@@ -31,7 +33,7 @@ counts(const struct rerun *r)
 	return has_time(r) && !r->run->aside[0];
 }
 
-/* Reads FOLDER/runs.csv and replays every row; -1 after printing why it cannot be read. */
+/* Reads FOLDER/runs.csv, replays every row, then looks it up in FOLDER/cross.csv; -1 after printing why it cannot be read. */
 int bench_load(struct bench *bench, const char *folder);
 
 /* The same model, cluster and options. */
@@ -39,6 +41,15 @@ bool same_layout(const struct rerun *a, const struct rerun *b);
 
 /* Appends what a measured run is worth for other layouts of its model (transfer.c). */
 void transfer_report(struct bench *bench);
+/* Sums over groups of comparable runs. */
+struct ranks {
+	int groups, top1;
+	double tau, regret;
+};
+/* Of all groups, or of those alone in which the choice is close. */
+struct ranks ranking_of(struct bench *bench, bool close_calls);
+/* |ln(measured / predicted)| of one run against another of its group, predicted within `gap`. */
+void ranking_differences(struct bench *bench, double gap, struct errors *differences);
 
 /* Appends the ranking of comparable runs; each group on a line of its own when `rows`. */
 void ranking_report(struct bench *bench, bool rows);

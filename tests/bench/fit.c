@@ -10,7 +10,11 @@
  * than 0.5 % of itself; else it keeps its value. What is printed is a proposal:
  * rates.c is edited by hand, with the reason.
  *
- * usage: fit FOLDER        (FOLDER holds runs.csv, models/, clusters/)
+ * --cross writes cross.csv: what each run would have been predicted by rates that
+ * never saw its model on its GPU. There all rates start in the middle of their
+ * bounds, for the shipped ones have seen every run.
+ *
+ * usage: fit [--cross] FOLDER        (FOLDER holds runs.csv, models/, clusters/)
  */
 #include <math.h>
 #include <stdio.h>
@@ -198,6 +202,51 @@ choose(const struct fit *fit)
 	printf("\nloss on the runs it was fitted on: %.4f\n", loss(fit, -1, false));
 }
 
+/* --- cross.csv --- */
+
+static void
+cross_fold(const struct fit *fit, int fold, double *step_s)
+{
+	bool all[KNOBS];
+
+	for (int k = 0; k < KNOBS; k++) {
+		all[k] = true;
+		rate_table[knobs[k].rate].value = sqrt(knobs[k].min * knobs[k].max);
+	}
+	for (int pass = 0; pass < 3; pass++)
+		descend(fit, all, fold);
+	for (size_t i = 0; i < fit->bench->count; i++) {
+		struct rerun *r = &fit->bench->reruns[i];
+		struct estimate e;
+
+		if (fit->weight[i] <= 0 || fit->fold[i] != fold)
+			continue;
+		rerun_forget(r);
+		evaluate_exact(r->evaluator, &r->estimate.strategy, &r->estimate.layout,
+		    fit->bench->arena, NULL, &e);
+		step_s[i] = e.step_s;
+	}
+}
+
+static void
+cross(const struct fit *fit)
+{
+	struct bench *b = fit->bench;
+	double *step_s = arena_array(b->arena, b->count, sizeof(*step_s));
+	double shipped[KNOBS];
+
+	save(shipped);
+	for (int fold = 0; fold < FOLDS; fold++) {
+		cross_fold(fit, fold, step_s);
+		restore(shipped);
+	}
+	puts("id,shipped_s,cross_s");
+	for (size_t i = 0; i < b->count; i++)
+		if (fit->weight[i] > 0)
+			printf("%s,%.5g,%.5g\n", b->reruns[i].run->id,
+			    b->reruns[i].estimate.step_s, step_s[i]);
+}
+
 static void
 out_of_memory(void *context)
 {
@@ -211,18 +260,22 @@ main(int argc, char **argv)
 {
 	struct bench b = {.arena = arena_new(out_of_memory, NULL)};
 	struct fit fit = {.bench = &b};
+	bool crossing = argc > 1 && strcmp(argv[1], "--cross") == 0;
 
-	if (argc != 2 || !b.arena) {
-		fputs("usage: fit FOLDER\n", stderr);
+	if (argc != 2 + crossing || !b.arena) {
+		fputs("usage: fit [--cross] FOLDER\n", stderr);
 		return 2;
 	}
 	b.diags = diags_new(b.arena);
-	if (bench_load(&b, argv[1]) != 0)
+	if (bench_load(&b, argv[1 + crossing]) != 0)
 		return 2;
 	fit.weight = arena_array(b.arena, b.count, sizeof(double));
 	fit.fold = arena_array(b.arena, b.count, sizeof(int));
 	weigh(&fit);
-	choose(&fit);
+	if (crossing)
+		cross(&fit);
+	else
+		choose(&fit);
 	arena_free(b.arena);
 	return 0;
 }

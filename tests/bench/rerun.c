@@ -314,6 +314,7 @@ describe(const struct session *s, struct rerun *rerun)
 	rerun->nodes = (int)cluster->nodes;
 	rerun->flops_per_token =
 	    flops_per_token(s->model, base->seq_len, s->model->mtp_layers > 0).training;
+	rerun->step_class = step_class_of(s->model, cluster, base);
 	rerun->expert_group_leaves_domain = base->ep * base->etp > domain;
 	measure(s, rerun);
 }

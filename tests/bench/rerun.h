@@ -2,6 +2,7 @@
 #ifndef MOEPLAN_BENCH_RERUN_H
 #define MOEPLAN_BENCH_RERUN_H
 
+#include "planner/band.h"
 #include "planner/estimate.h"
 #include "runs.h"
 
@@ -25,6 +26,8 @@ struct rerun {
 	double flops_per_token; /* training, causal half, as the tool counts them */
 	double measured_step_s; /* 0: no time was published */
 	double closed_step_s, bound_step_s;
+	double cross_step_s; /* by rates that never saw this model on this GPU; 0: not in cross.csv */
+	enum step_class step_class;
 	double counter; /* the source's FLOPs a token over ours, its convention; 0: unknown */
 	int nodes;
 	bool expert_group_leaves_domain;

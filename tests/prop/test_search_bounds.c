@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "../unit/fixture.h"
+#include "planner/band.h"
 #include "planner/partition.h"
-#include "planner/rates.h"
 #include "planner/search.h"
 
 static uint32_t seed = 4711;
@@ -217,7 +217,7 @@ Test(search_bounds, the_plan_is_the_best_by_hand)
 		pin(&f.job, AXIS_DISPATCHER, 1, alltoall);
 		e = fixture_evaluator(&f, 4096);
 		best = best_by_hand(
-		    &f, e, pps, eps, batches, recomputed, rate_table[RATE_AT_RISK].value);
+		    &f, e, pps, eps, batches, recomputed, 1 / memory_bands[MEMORY_BY_HAND].high);
 		if (!isfinite(best))
 			best = best_by_hand(&f, e, pps, eps, batches, recomputed, 1);
 		plan = search(f.arena, f.diags, f.model, f.cluster, &f.job, NULL, NULL);
@@ -263,8 +263,7 @@ Test(search_bounds, no_neighbour_of_the_plan_is_better)
 			    s.micro_batch > 8 || s.cp > 4 || strategy_first_violation(&s, f.model))
 				continue;
 			evaluate_exact(e, &s, NULL, f.arena, NULL, &estimate);
-			cr_assert(estimate.worst_bytes > rate_table[RATE_AT_RISK].value *
-							     estimate.capacity_bytes ||
+			cr_assert(estimate.worst_high_bytes > estimate.capacity_bytes ||
 				      estimate.step_s >= plan->best[0].step_s * (1 - 1e-9),
 			    "%s: %s, %g s against %g s", cases[i].model,
 			    strategy_options_text(f.arena, &s), estimate.step_s,

@@ -8,8 +8,8 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "glpsol.h"
+#include "planner/band.h"
 #include "planner/partition.h"
-#include "planner/rates.h"
 #include "planner/rates.h"
 #include "planner/search.h"
 
@@ -196,7 +196,7 @@ brute_force(struct world *w)
 
 	if (w->job.max_memory_bytes > 0)
 		return points_under(w, fmin(capacity, (double)w->job.max_memory_bytes));
-	points = points_under(w, rate_table[RATE_AT_RISK].value * capacity);
+	points = points_under(w, capacity / memory_bands[MEMORY_BY_HAND].high);
 	for (int i = 0; i < points.n; i++)
 		if (!points.all[i].rule && points.all[i].fits &&
 		    (w->job.max_step_s <= 0 || points.all[i].step_s <= w->job.max_step_s))
