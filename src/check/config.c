@@ -214,8 +214,9 @@ merge(struct import *in, struct setting *before, struct setting setting)
 {
 	const struct doc *value = setting.value, *old = before->value;
 	bool known = !is_open(before) && !is_open(&setting);
+	bool same = same_file(value, old) && before->argument == setting.argument;
 
-	if (same_file(value, old)) {
+	if (same) {
 		if (known && !same_value(value, old))
 			diag_add(in->diags, value->loc, NULL, SEVERITY_NOTE,
 			    "'%s' is given twice, %s counts and not %s from %s", setting.name,
@@ -225,9 +226,10 @@ merge(struct import *in, struct setting *before, struct setting setting)
 		contradict(in, setting.name, value, setting.name, old);
 		return;
 	}
-	if (same_file(value, old) || in->overrides || is_open(before)) {
+	if (same || in->overrides || is_open(before)) {
 		before->value = value;
 		before->form = setting.form;
+		before->argument = setting.argument;
 		before->unresolved = setting.unresolved;
 	}
 }
@@ -239,6 +241,7 @@ add(struct import *in, struct setting setting)
 
 	if (in->full)
 		return;
+	setting.argument = in->arguments;
 	while (before && (family(before->form) != family(setting.form) ||
 			     strcmp(before->name, setting.name) != 0))
 		before = before->next;
@@ -293,7 +296,11 @@ import_map(struct import *in, enum config_form form, const char *prefix, const s
 
 		if (in->full)
 			return;
-		import_setting(in, form, name, member);
+		/* a variable that stands for the whole value */
+		if (member->kind == DOC_STRING && strncmp(member->text, "${", 2) == 0)
+			import_unknown_setting(in, form, name, member->text, member->loc);
+		else
+			import_setting(in, form, name, member);
 		if (member->kind == DOC_MAP)
 			import_map(in, form, name, member);
 	}

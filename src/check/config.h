@@ -43,6 +43,7 @@ struct setting {
 	const char *name;
 	const struct doc *value; /* its own location inside */
 	enum config_form form;	 /* whose words these are */
+	bool argument;		 /* said on a command line, no key of a file */
 	bool unresolved;	 /* it is there, but not its value: `value` holds the text */
 	struct setting *next;
 };

@@ -288,14 +288,14 @@ stated_model(struct facts *facts)
 	return model;
 }
 
-/* Arguments of calls in Python say nothing about keys that are not in the file. */
+/* Arguments of programs and of calls in Python say nothing about keys that are not in the file. */
 static bool
 has_deepspeed_file(const struct config *config)
 {
 	static const char *const calls[] = {"MoE", "PipelineModule", "PipeModel", "topology"};
 
 	for (const struct setting *s = config->settings; s; s = s->next) {
-		bool is_call = s->form != CONFIG_DEEPSPEED;
+		bool is_call = s->form != CONFIG_DEEPSPEED || s->argument;
 
 		for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 			is_call = is_call || strncmp(s->name, calls[i], strlen(calls[i])) == 0;

@@ -212,6 +212,42 @@ read_text(struct import *in, const char *bytes, size_t length)
 	return import_script(in, &text);
 }
 
+/* A configuration of some framework: what its keys are, not whether they are right. */
+static bool
+is_configuration(struct import *in, const struct doc *doc)
+{
+	struct config config;
+	struct import trial = {
+	    .config = &config, .arena = in->arena, .diags = diags_new(in->arena), .name = in->name};
+
+	config_init(&config);
+	return import_document(&trial, doc) == 0;
+}
+
+int
+import_embedded(struct import *in, const char *bytes, size_t length, bool needed)
+{
+	struct diags *aloud = needed ? in->diags : diags_new(in->arena);
+	struct import_text text;
+	const struct doc *doc;
+	enum text_kind kind;
+
+	if (import_text_open(&text, in->arena, aloud, in->name, bytes, length) != 0)
+		return needed ? -1 : 0;
+	if (text.bytes[strspn(text.bytes, " \t\n")] == '\0' || has_only_comments(&text))
+		return 0;
+	kind = kind_of(&text);
+	if (kind == TEXT_HOSTFILE) /* with slots that are not known it says nothing */
+		return strstr(text.bytes, "${") ? 0 : import_hostfile(in, &text);
+	if (kind != TEXT_DOCUMENT && kind != TEXT_TOML)
+		return 0;
+	doc = kind == TEXT_TOML ? import_toml(in->arena, aloud, &text)
+				: doc_parse(in->arena, aloud, in->name, bytes, length);
+	if (!doc)
+		return needed ? -1 : 0;
+	return is_configuration(in, doc) ? import_document(in, doc) : 0;
+}
+
 static struct import
 begin(struct config *config, struct arena *arena, struct diags *diags, const char *name)
 {

@@ -295,6 +295,8 @@ form_for(const struct arguments_reader *r, const char *name)
 {
 	if (r->form != CONFIG_DEEPSPEED)
 		return r->form;
+	if (is_deepspeed_option(name))
+		return CONFIG_NUMBERS;
 	return key_find(import_deepspeed_keys, name) || key_find(deepspeed_keys, name)
 		   ? CONFIG_DEEPSPEED
 		   : CONFIG_MEGATRON;
@@ -495,7 +497,7 @@ import_arguments(struct import *in, const struct import_text *source,
     const struct shell_words *words, size_t from)
 {
 	struct arguments_reader r = {in, source, words, form_of(words, from)};
-	bool overrides = in->overrides;
+	bool overrides = in->overrides, arguments = in->arguments;
 
 	if (from >= words->count)
 		return 0;
@@ -507,8 +509,10 @@ import_arguments(struct import *in, const struct import_text *source,
 		return -1;
 	/* on top of a configuration file these replace what it says */
 	in->overrides = r.form == CONFIG_TORCHTITAN || r.form == CONFIG_BRIDGE;
+	in->arguments = true;
 	while (from < words->count && !in->full)
 		from += take_word(&r, from);
+	in->arguments = arguments;
 	in->overrides = overrides;
 	return 0;
 }

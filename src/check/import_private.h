@@ -18,6 +18,7 @@ struct import {
 	struct arena *arena;
 	struct diags *diags;
 	const char *name;
+	bool arguments;		   /* a command line is read */
 	bool overrides;		   /* said on top of files: replaces what they say */
 	const struct setting *old; /* the last setting of earlier calls, NULL: none */
 	int errors;		   /* of `diags` before this call */
@@ -81,6 +82,11 @@ int import_document(struct import *in, const struct doc *doc);
 int import_plan(struct import *in, const struct doc *doc);
 int import_hostfile(struct import *in, const struct import_text *text);
 int import_script(struct import *in, const struct import_text *text);
+/*
+ * A text that a script writes into a file, its first line moved to that of the script. What is
+ * no configuration is left alone; `needed`: mistakes in it are told.
+ */
+int import_embedded(struct import *in, const char *bytes, size_t length, bool needed);
 bool import_is_python(const struct import_text *text);
 int import_python(struct import *in, const struct import_text *text);
 /* Words behind a program's name, as a framework would get them. */

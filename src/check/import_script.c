@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "check/import_private.h"
+#include "check/import_written.h"
 
 /* NAME=value that a command sees. */
 struct environment {
@@ -34,6 +34,7 @@ struct script {
 	struct shell *shell;
 	struct candidate *first, *last;
 	size_t count, commands;
+	struct written *written;
 	struct shell_words loose; /* options in variables that no command uses */
 };
 
@@ -152,6 +153,14 @@ on_command(void *context, const struct shell_command *command)
 		script->first = candidate;
 	script->last = candidate;
 	script->count++;
+}
+
+static void
+on_document(void *context, const struct shell_document *document)
+{
+	struct script *script = context;
+
+	written_add(&script->written, script->in, document);
 }
 
 static bool
@@ -293,6 +302,7 @@ import_script(struct import *in, const struct import_text *text)
 	const struct candidate *chosen;
 
 	script.shell = shell_new(in->arena, in->diags, text, on_command, &script);
+	shell_on_document(script.shell, on_document);
 	import_sbatch(in, text, script.shell);
 	if (shell_read(script.shell) != 0)
 		return -1;
@@ -300,12 +310,15 @@ import_script(struct import *in, const struct import_text *text)
 		return take_option_lines(&script);
 	chosen = choose(&script);
 	if (chosen && chosen->options > 0)
-		return take_candidate(&script, chosen);
+		return take_candidate(&script, chosen) |
+		       written_read(in, text, script.written, &chosen->words);
 	shell_variables(script.shell, collect_loose, &script);
 	if (chosen && take_candidate(&script, chosen) != 0)
 		return -1;
 	if (!chosen)
 		shell_variables(script.shell, take_variable, &script);
+	if (written_read(in, text, script.written, chosen ? &chosen->words : NULL) != 0)
+		return -1;
 	if (script.loose.count > 0)
 		return import_arguments(in, text, &script.loose, 0);
 	return nothing_found(&script);

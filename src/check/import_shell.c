@@ -367,6 +367,12 @@ shell_new(struct arena *arena, struct diags *diags, const struct import_text *so
 	return shell;
 }
 
+void
+shell_on_document(struct shell *shell, shell_document_fn *on_document)
+{
+	shell->on_document = on_document;
+}
+
 /* Marks are control characters that no script needs. */
 static int
 check_marks(struct shell *shell)

@@ -47,13 +47,24 @@ struct shell_command {
 	bool maybe;			 /* in a branch or loop that may not be taken */
 };
 
+/* A file that the script writes from its own text. */
+struct shell_document {
+	const char *name;
+	struct shell_text text;
+	uint32_t origin; /* where the text begins */
+	bool maybe;	 /* in a branch or loop that may not be taken */
+	bool append;	 /* to what was written before */
+};
+
 struct shell;
+typedef void shell_document_fn(void *context, const struct shell_document *document);
 typedef void shell_command_fn(void *context, const struct shell_command *command);
 
 struct shell *shell_new(struct arena *arena, struct diags *diags, const struct import_text *source,
     shell_command_fn *on_command, void *context);
 /* A variable that is there before the script begins; `origin` is the place that says so. */
 void shell_define(struct shell *shell, const char *name, const char *value, size_t origin);
+void shell_on_document(struct shell *shell, shell_document_fn *on_document);
 /* Reads the whole source; -1 after adding errors. */
 int shell_read(struct shell *shell);
 

@@ -60,6 +60,7 @@ struct shell {
 	struct diags *diags;
 	const struct import_text *source;
 	shell_command_fn *on_command;
+	shell_document_fn *on_document; /* or NULL */
 	void *context;
 	long work;
 	bool failed;
@@ -71,6 +72,8 @@ struct shell {
 	struct function *functions;
 	const struct shell_words *positional; /* of the function that is called, or NULL */
 	const struct shell_words *outer;
+	struct shell_text output; /* file that the command being read writes, or empty */
+	bool appends;		  /* ">>" */
 	enum shell_truth status; /* of the command that was read last */
 };
 
@@ -185,9 +188,15 @@ int shell_skip_parens(struct shell *shell, struct shell_cursor *cursor, uint32_t
 int shell_skip_braces(
     struct shell *shell, struct shell_cursor *cursor, uint32_t start, bool quoted);
 int shell_skip_single(struct shell *shell, struct shell_cursor *cursor);
+
+/* import_shell_here.c */
 int shell_skip_here_docs(struct shell *shell, struct shell_cursor *cursor);
-/* At "<<": remembers the delimiter, the body is skipped at the end of the line. */
+/* At "<<": remembers the delimiter, the body comes at the end of the line. */
 int shell_take_here_doc(struct shell *shell, struct shell_cursor *cursor);
+/* This command reads those that were announced since the last one. */
+void shell_claim_here_docs(
+    struct shell *shell, struct shell_cursor *cursor, const struct shell_words *words);
+void shell_note_echo(struct shell *shell, const struct shell_words *words);
 
 /* import_shell_arith.c */
 enum arith { ARITH_OK, ARITH_UNKNOWN };

@@ -119,6 +119,7 @@ shell_redirection(struct shell *shell, struct shell_cursor *cursor, bool *taken)
 {
 	struct shell_words file = {0};
 	size_t digits = 0;
+	bool output, appends;
 
 	while (shell_peek(cursor, digits) >= '0' && shell_peek(cursor, digits) <= '9')
 		digits++;
@@ -136,10 +137,18 @@ shell_redirection(struct shell *shell, struct shell_cursor *cursor, bool *taken)
 		cursor->at += 2;
 		return shell_skip_parens(shell, cursor, start);
 	}
+	output = shell_peek(cursor, 0) == '>' && digits == 0;
+	appends = shell_peek(cursor, 1) == '>';
 	while (!shell_at_end(cursor) && strchr("<>&|-", shell_peek(cursor, 0)))
 		cursor->at++;
 	shell_skip_blanks(cursor);
-	return shell_word(shell, cursor, 0, &file, NULL);
+	if (shell_word(shell, cursor, 0, &file, NULL) != 0)
+		return -1;
+	if (output && file.count > 0) {
+		shell->output = file.items[0];
+		shell->appends = appends;
+	}
+	return 0;
 }
 
 static bool
@@ -407,12 +416,15 @@ shell_run_simple(struct shell *shell, struct shell_cursor *cursor)
 		if (probe.words.count > 0)
 			simple.block = shell_enter(shell, SHELL_LIVE, 0, true);
 	}
+	shell->output = (struct shell_text){0};
 	result = read_simple(shell, cursor, &simple);
 	shell_leave(shell, simple.block);
 	if (result != 0)
 		return -1;
+	shell_claim_here_docs(shell, cursor, &simple.words);
 	shell->status = simple.assigned ? SHELL_TRUE : SHELL_UNKNOWN;
 	if (simple.words.count == 0 || shell_live(shell) == SHELL_DEAD)
 		return 0;
+	shell_note_echo(shell, &simple.words);
 	return run_words(shell, &simple);
 }

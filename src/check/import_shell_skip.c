@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where does a piece of script end that is not looked into? Command substitutions,
- * quotes and here-documents, each of which may hold the others.
+ * Where does a piece of script end that is not looked into? Command substitutions and
+ * quotes, each of which may hold the other.
  */
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/str.h"
 #include "check/import_shell_private.h"
-
-/* "<<EOF": the body follows on the next line. */
-struct here_doc {
-	const char *delimiter;
-	bool tabs; /* "<<-": tabs in front of its lines do not count */
-	struct here_doc *next;
-};
 
 static int skip_double(struct shell *shell, struct shell_cursor *cursor);
 
@@ -168,83 +159,4 @@ shell_skip_parens(struct shell *shell, struct shell_cursor *cursor, uint32_t sta
 	cursor->here_docs = outer;
 	shell->depth--;
 	return result;
-}
-
-/* --- here-documents ------------------------------------------------------------------------- */
-
-/* A word without its quotes. */
-static void
-take_delimiter(struct shell_cursor *cursor, struct str *word)
-{
-	char quote = '\0';
-
-	for (; cursor->at < cursor->text.length; cursor->at++) {
-		char c = shell_peek(cursor, 0);
-
-		if (c == '\n' || (!quote && strchr(" \t;&|<>()", c)))
-			return;
-		if (c == quote)
-			quote = '\0';
-		else if (!quote && (c == '\'' || c == '"'))
-			quote = c;
-		else if (c != '\\')
-			str_addc(word, c);
-	}
-}
-
-int
-shell_take_here_doc(struct shell *shell, struct shell_cursor *cursor)
-{
-	struct here_doc *doc = arena_alloc(shell->arena, sizeof(*doc)), **last = &cursor->here_docs;
-	struct str word = str_new(shell->arena);
-	size_t start = cursor->at;
-
-	cursor->at += 2;
-	doc->tabs = shell_peek(cursor, 0) == '-';
-	cursor->at += doc->tabs;
-	while (shell_peek(cursor, 0) == ' ' || shell_peek(cursor, 0) == '\t')
-		cursor->at++;
-	take_delimiter(cursor, &word);
-	/* 1 << 2 in arithmetic is none */
-	if (word.length == 0 || (word.text[0] >= '0' && word.text[0] <= '9')) {
-		cursor->at = start + 2;
-		return 0;
-	}
-	doc->delimiter = word.text;
-	while (*last)
-		last = &(*last)->next;
-	*last = doc;
-	return shell_spend(shell, 64) ? 0 : -1;
-}
-
-static bool
-ends_here(const struct here_doc *doc, const char *line, size_t length)
-{
-	if (doc->tabs)
-		while (length > 0 && *line == '\t') {
-			line++;
-			length--;
-		}
-	return length == strlen(doc->delimiter) && memcmp(line, doc->delimiter, length) == 0;
-}
-
-/* The cursor is behind the end of the line that announced them. */
-int
-shell_skip_here_docs(struct shell *shell, struct shell_cursor *cursor)
-{
-	while (cursor->here_docs) {
-		bool ended = false;
-
-		while (!ended && cursor->at < cursor->text.length) {
-			const char *line = cursor->text.bytes + cursor->at;
-			size_t length = strcspn(line, "\n");
-
-			if (!shell_spend(shell, length + 1))
-				return -1;
-			ended = ends_here(cursor->here_docs, line, length);
-			cursor->at += length + (line[length] == '\n');
-		}
-		cursor->here_docs = cursor->here_docs->next;
-	}
-	return 0;
 }

@@ -26,7 +26,7 @@ const struct rule rules_deepspeed[] = {
 	{
 		.id = "DS-001", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
 		.silent = true,
-		.when = "json and not own(setting) and (complete or root(setting) != setting) and "
+		.when = "json and not argument() and not own(setting) and (complete or root(setting) != setting) and "
 		    "not in_file('.py') and not in(root(setting), 'MoE', 'PipelineModule', "
 		    "'PipeModelDataParallelTopology', 'topology')",
 		.require = "name_state(root(setting)) == 'known' or is_block(root(setting))",
@@ -38,7 +38,7 @@ const struct rule rules_deepspeed[] = {
 	},
 	{
 		.id = "DS-002", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR,
-		.when = "not own(setting) and is_block(parent(setting)) and "
+		.when = "not argument() and not own(setting) and is_block(parent(setting)) and "
 		    "name_state(root(setting)) == 'known' and not in(root(setting), " LOOSE ") and "
 		    "(since('0.17.1') or not in(root(setting), 'bf16', 'fp16'))",
 		.require = "name_state(setting) == 'known' or is_block(setting)",
@@ -50,7 +50,8 @@ const struct rule rules_deepspeed[] = {
 	},
 	{
 		.id = "DS-003", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
-		.silent = true, .when = "not own(setting) and in(parent(setting), " LOOSE ")",
+		.silent = true,
+		.when = "not argument() and not own(setting) and in(parent(setting), " LOOSE ")",
 		.require = "name_state(setting) == 'known'",
 		.message = "'{setting}' is no key of this block{name_limit(setting)}: it is "
 		    "ignored",
@@ -60,11 +61,25 @@ const struct rule rules_deepspeed[] = {
 	{
 		.id = "DS-005", .frameworks = ON_DEEPSPEED,
 		.severity = SEVERITY_NOTE, .silent = true,
-		.when = "is_block(parent(setting))", .require = "value != 'auto'",
+		.when = "not argument() and is_block(parent(setting))",
+		.require = "value != 'auto'",
 		.message = "'{setting}' is auto: unless the Hugging Face Trainer fills it in "
 		    "before, DeepSpeed takes its default",
 		.hint = "write the value",
 		.source = MODELS,
+	},
+	{
+		.id = "DS-007", .frameworks = ON_DEEPSPEED,
+		.severity = SEVERITY_NOTE, .silent = true,
+		.when = "said(deepspeed_config) or said(deepspeed_config_file) or "
+		    "given(pieces(deepspeed, '.'), 1) > 1",
+		.require = "complete",
+		.message = "{given(deepspeed_config, given(deepspeed_config_file, deepspeed))} "
+		    "says batch, ZeRO and precision, and was not given: what depends on it is "
+		    "open",
+		.hint = "check both at once: moeplan check SCRIPT {given(deepspeed_config, "
+		    "given(deepspeed_config_file, deepspeed))}",
+		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/__init__.py add_config_arguments",
 	},
 	/* --- batch */
 	{

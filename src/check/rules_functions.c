@@ -121,6 +121,16 @@ call_in_file(const struct expr_scope *scope, const struct value *arguments, size
 	return value_int(length > end && strcmp(file + length - end, arguments[0].text) == 0);
 }
 
+/* argument(): the setting that is looked at was said on a command line. */
+static struct value
+call_argument(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct facts *facts = scope->context;
+
+	(void)arguments, (void)count;
+	return value_int(facts->setting && facts->setting->argument);
+}
+
 /* stated('params'): a setting of exactly this name is there. */
 static struct value
 call_stated(const struct expr_scope *scope, const struct value *arguments, size_t count)
@@ -469,6 +479,7 @@ const struct expr_function rule_functions[] = {
     {"root", 1, 1, false, call_root},
     {"block", 1, 1, false, call_block},
     {"in_file", 1, 1, false, call_in_file},
+    {"argument", 0, 0, false, call_argument},
     {"stated", 1, 1, false, call_stated},
     {"strange", 0, 0, false, call_strange},
     {"strange_in", 1, 1, false, call_strange_in},
