@@ -86,6 +86,16 @@ read_activations(const struct key *key, const struct doc *value, struct strategy
 	return 0;
 }
 
+/* The field behind --overlap-p2p-communication-warmup-flush. */
+static int
+read_flush(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	(void)key, (void)context;
+	strategy->overlap |= is_on(value) ? OVERLAP_PP : 0U;
+	return 0;
+}
+
 /* Bridge's recipes of number formats, "bf16_with_mxfp8_mixed": which part means what. */
 static int
 read_mixed_precision(const struct key *key, const struct doc *value, struct strategy *strategy,
@@ -144,6 +154,7 @@ const struct key import_megatron_keys[] = {
 	ROW("zero_stage", "zero", KEY_INT, "0", read_stage),
 	ROW("cpu_offloading_num_layers", "offload", KEY_INT, NULL, read_activations),
 	ROW("fine_grained_activation_offloading", "offload", KEY_FLAG, NULL, read_activations),
+	ROW("overlap_p2p_comm_warmup_flush", "overlap", KEY_FLAG, "0", read_flush),
 	ROW("mixed_precision", "precision", KEY_TEXT, "0", read_mixed_precision),
 	ROW("moe_train_capacity_factor", "capacity", KEY_NUMBER, "0", read_capacity),
 	{.name = NULL},

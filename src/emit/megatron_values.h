@@ -51,6 +51,9 @@ key_write_fn megatron_rotary_base, megatron_norm_epsilon, megatron_topk_scale, m
 /* What Megatron-LM's arguments cannot say of a model or a plan; NULL: all of it. */
 const char *megatron_model_obstacle(const struct model *model);
 const char *megatron_plan_obstacle(const struct plan_view *plan);
+/* The plan in Megatron's words, NULL after errors: target_megatron.c */
+const struct plan_view *megatron_view(
+    struct arena *arena, struct diags *diags, const struct plan_view *plan, const char *version);
 /* Every chunk holds equally many layers, so that no layout string is needed. */
 bool layout_is_plain(const struct plan_view *plan);
 

@@ -154,7 +154,6 @@ enum {
 	NO_LOSS = 1,
 	NO_RECOMPUTE = 2,
 	NO_LENGTH = 4,
-	NO_GRAPHS = 8,
 };
 
 #define SIZE(name)                                                                                 \
@@ -215,8 +214,7 @@ compare_settings(
 		differ(out, "loss", loss_names[a->loss], loss_names[b->loss]);
 	if (!(without & NO_LENGTH))
 		differ_int(out, "seq_len", a->seq_len, b->seq_len);
-	if (!(without & NO_GRAPHS))
-		differ_int(out, "cuda_graphs", a->cuda_graphs, b->cuda_graphs);
+	differ_int(out, "cuda_graphs", a->cuda_graphs, b->cuda_graphs);
 	if (moe)
 		differ(out, "dispatcher", dispatcher_names[a->dispatcher],
 		    dispatcher_names[b->dispatcher]);
@@ -416,8 +414,7 @@ Test(roundtrip, megatron_bridge)
 {
 	static const struct way way = {.target = "megatron-bridge",
 	    .framework = FRAMEWORK_MEGATRON,
-	    .launch = "torchrun",
-	    .without = NO_LOSS | NO_GRAPHS};
+	    .launch = "torchrun"};
 
 	try_way(&way, 3000);
 }
