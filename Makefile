@@ -139,7 +139,7 @@ fuzzers: $(FUZZ_BIN)
 # Sub-makes run in parallel even when this one does not.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 RUN = OBJ='$(OBJ)' TEST_FILTER='$(TEST_FILTER)' sh tests/run.sh
-SUITES = unit prop golden schema rules fuzz docs
+SUITES = unit prop golden schema rules fuzz docs accuracy
 
 demo: ## Install what is missing, build, and plan a public model on a public cluster
 	@sh tests/setup.sh demo
@@ -148,7 +148,7 @@ demo: ## Install what is missing, build, and plan a public model on a public clu
 
 test: ## Install what is missing, build, and run all tests
 	@sh tests/setup.sh test
-	@$(SUBMAKE) all tests
+	@$(SUBMAKE) all tests $(OBJ)/tests/bench/accuracy
 	@$(RUN) deps $(SUITES) install
 
 conformance: ## What we emit on the real frameworks, without a GPU (root, gigabytes, minutes; CASES=50)
@@ -161,7 +161,7 @@ check-deps: ## Check who includes whom, banned functions and file names
 
 check-asan: ## All tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@sh tests/setup.sh test asan
-	@$(SUBMAKE) BUILD=asan tests
+	@$(SUBMAKE) BUILD=asan tests build/asan/tests/bench/accuracy
 	@$(MAKE) --no-print-directory BUILD=asan run-suites
 
 run-suites:
@@ -192,6 +192,10 @@ bench: ## Measure accuracy and speed (minutes; prints tables)
 	@test -f tests/bench/run.sh || { echo 'tests/bench/run.sh is missing' >&2; exit 1; }
 	@$(SUBMAKE) all benches
 	@OBJ='$(OBJ)' MOEPLAN='$(abspath $(OBJ)/moeplan)' sh tests/bench/run.sh
+
+accuracy: ## Replay published runs and say how far the predictions are off (seconds; AS=--json, --svg, --rows)
+	@$(SUBMAKE) $(OBJ)/tests/bench/accuracy >&2
+	@$(OBJ)/tests/bench/accuracy $(AS) tests/bench
 
 bands: ## Learn the bands around predictions anew, after rates or formulas changed (a minute)
 	@$(SUBMAKE) BUILD=fit build/fit/tests/bench/fit
@@ -322,5 +326,5 @@ help: ## Show this list
 
 FORCE:
 .PHONY: all tests benches fuzzers demo test conformance check-deps check-asan run-suites check-valgrind fuzz lint \
-	format bench bands fit docs probe probe-programs check-probe install-probe install uninstall dist clean help FORCE
+	format bench accuracy bands fit docs probe probe-programs check-probe install-probe install uninstall dist clean help FORCE
 .DELETE_ON_ERROR:

@@ -6,6 +6,7 @@
 #   deps          tests/deps.sh and its self-test
 #   unit, prop    every tests/SUITE/test_*.c, built as $OBJ/tests/SUITE/test_* (Criterion)
 #   fuzz          every corpus in tests/fuzz/ replayed through its reader
+#   accuracy      tests/bench/check.sh: what is published about accuracy is what the replay says
 #   install       tests/install.sh
 #   other names   sh tests/SUITE/run.sh, which finds the program in $MOEPLAN and may
 #                 end with a line "N passed, N failed"
@@ -123,6 +124,7 @@ for suite in "$@"; do
 		runner deps sh tests/deps.sh
 		runner deps/self-test sh tests/deps.sh --self-test
 		;;
+	accuracy) runner accuracy sh tests/bench/check.sh ;;
 	install) runner install sh tests/install.sh ;;
 	unit | prop) criterion_suite "$suite" ;;
 	fuzz) fuzz_suite ;;

@@ -39,6 +39,15 @@ int bench_load(struct bench *bench, const char *folder);
 /* The same model, cluster and options. */
 bool same_layout(const struct rerun *a, const struct rerun *b);
 
+/* Steps predicted from another layout of the same model and stack; see transfer.c. */
+struct after_run {
+	size_t runs;
+	double median, p90; /* of |e| */
+	double coverage;    /* of the 80 % band */
+	double spread;      /* high / low of the band, median */
+};
+void transfer_figures(struct bench *bench, struct after_run *one, struct after_run *all);
+
 /* Appends what a measured run is worth for other layouts of its model (transfer.c). */
 void transfer_report(struct bench *bench);
 /* Sums over groups of comparable runs. */

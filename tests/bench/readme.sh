@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The accuracy section of README.md is what the replay prints: compares it, or puts it in.
+# The accuracy section of README.md and the picture are what the replay prints: compares them, or puts
+# them in.
 #
 # usage: ACCURACY=PROGRAM tests/bench/readme.sh [--update]
 set -eu
@@ -26,6 +27,10 @@ first_table() {
 
 section() {
 	echo '```text'
+	awk '/^  in one table/ { on = 1 } on && /^$/ { exit } on { print }' "$scratch/report"
+	echo
+	table '80 % band'
+	echo
 	echo 'step time, e = predicted / measured - 1'
 	first_table
 	echo
@@ -35,16 +40,14 @@ section() {
 	echo
 	table GPU
 	echo
+	table source
+	echo
 	table 'one node, exact configurations'
-	echo
-	grep '^  layouts that ran:' "$scratch/report"
-	echo
-	echo 'ranking of comparable runs'
-	awk '/^  source  +groups/ { print } /^  all  / { print }' "$scratch/report"
 	echo '```'
 }
 
 "$ACCURACY" tests/bench >"$scratch/report" || true
+"$ACCURACY" --svg tests/bench >"$scratch/accuracy.svg"
 section >"$scratch/section"
 awk -v section="$scratch/section" '
 	/<!-- accuracy: begin -->/ { print; while ((getline line < section) > 0) print line; skip = 1 }
@@ -52,8 +55,13 @@ awk -v section="$scratch/section" '
 	!skip { print }' README.md >"$scratch/README.md"
 if [ "${1:-}" = --update ]; then
 	cat "$scratch/README.md" >README.md
+	cat "$scratch/accuracy.svg" >tests/bench/accuracy.svg
 elif ! cmp -s README.md "$scratch/README.md"; then
 	diff -u README.md "$scratch/README.md" || true
 	echo 'README.md: the accuracy section is not what the replay prints (tests/bench/readme.sh --update)' >&2
+	exit 1
+fi
+if ! cmp -s tests/bench/accuracy.svg "$scratch/accuracy.svg"; then
+	echo 'tests/bench/accuracy.svg is not what the replay draws (tests/bench/readme.sh --update)' >&2
 	exit 1
 fi

@@ -201,6 +201,38 @@ coverage(const struct scores *s)
 	return inside / total;
 }
 
+static struct after_run
+after_run_of(struct scores *s)
+{
+	struct after_run after = {.runs = s->runs};
+
+	if (s->count == 0)
+		return after;
+	after.median = weighted_quantile(s, by_error, 0.5)->error;
+	after.p90 = weighted_quantile(s, by_error, 0.9)->error;
+	after.coverage = coverage(s);
+	after.spread = exp(weighted_quantile(s, by_width, 0.5)->width);
+	return after;
+}
+
+static void
+score_all(struct bench *b, struct scores scores[WAYS])
+{
+	for (size_t i = 0; i < b->count; i++)
+		if (counts(&b->reruns[i]))
+			score_run(b, scores, &b->reruns[i]);
+}
+
+void
+transfer_figures(struct bench *b, struct after_run *one, struct after_run *all)
+{
+	struct scores scores[WAYS] = {{0}};
+
+	score_all(b, scores);
+	*one = after_run_of(&scores[ONE_RUN]);
+	*all = after_run_of(&scores[ALL_RUNS]);
+}
+
 void
 transfer_report(struct bench *b)
 {
@@ -209,26 +241,24 @@ transfer_report(struct bench *b)
 	struct table *table = table_new(b->arena, 6);
 	struct scores scores[WAYS] = {{0}};
 
-	for (size_t i = 0; i < b->count; i++)
-		if (counts(&b->reruns[i]))
-			score_run(b, scores, &b->reruns[i]);
+	score_all(b, scores);
 	str_add(&b->out, "Step time after a measured run of the model (another layout on the same "
 			 "GPU, release and precision)\n\n");
 	table_column(table, 0, "after a run", TABLE_LEFT);
 	for (size_t i = 0; i < 5; i++)
 		table_column(table, i + 1, heads[i], TABLE_RIGHT);
 	for (int way = 0; way < WAYS; way++) {
-		struct scores *s = &scores[way];
+		struct after_run after = after_run_of(&scores[way]);
 
-		if (s->count == 0)
+		if (after.runs == 0)
 			continue;
 		table_row(table);
 		table_cell(table, way_names[way]);
-		table_cellf(table, "%zu", s->runs);
-		table_cellf(table, "%.1f", 100 * weighted_quantile(s, by_error, 0.5)->error);
-		table_cellf(table, "%.1f", 100 * weighted_quantile(s, by_error, 0.9)->error);
-		table_cellf(table, "%.0f %%", 100 * coverage(s));
-		table_cellf(table, "%.2f", exp(weighted_quantile(s, by_width, 0.5)->width));
+		table_cellf(table, "%zu", after.runs);
+		table_cellf(table, "%.1f", 100 * after.median);
+		table_cellf(table, "%.1f", 100 * after.p90);
+		table_cellf(table, "%.0f %%", 100 * after.coverage);
+		table_cellf(table, "%.2f", after.spread);
 	}
 	table_print(table, &b->out, 2);
 	str_addc(&b->out, '\n');
