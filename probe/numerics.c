@@ -106,7 +106,7 @@ reference_at(const struct reference_weight *r, const struct weight *w, int64_t e
 	int64_t col = element % w->cols, row = element / w->cols % w->rows;
 	int64_t matrix = element / (w->cols * w->rows);
 
-	return r->gradient[((w->first_matrix + matrix) * w->tensor.rows + w->first_row + row) *
+	return r->gradient[(weight_matrix(w, matrix) * w->tensor.rows + w->first_row + row) *
 			       w->tensor.cols +
 			   w->first_col + col];
 }

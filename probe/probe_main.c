@@ -129,7 +129,8 @@ read_arguments(struct program *p, int argc, char **argv, struct arguments *argum
 		    arguments->count ? "one plan is wanted, %zu are given"
 				     : "no plan is given (%zu arguments)",
 		    arguments->count);
-	return skew_read(p->diags, p->options.load_skew, &p->skew);
+	return skew_read(
+	    p->arena, p->diags, p->options.load_skew, p->options.placement, &p->skew);
 }
 
 /* --- which backend ------------------------------------------------------------------------ */
@@ -311,6 +312,8 @@ run_program(struct program *p, const char *path)
 		return stop(p, PROBE_USAGE);
 	if (plan_runnable(p->plan, p->diags) != 0)
 		return stop(p, PROBE_NO);
+	if (skew_check(&p->skew, p->plan->model, &p->plan->strategy, p->diags) != 0)
+		return stop(p, PROBE_USAGE);
 	status = choose_backend(p, &devices);
 	if (status != PROBE_YES)
 		return stop(p, status);

@@ -139,13 +139,13 @@ between(struct probe_job *job, struct session *s, const char *phase)
 #define HOST_MOST_FLOPS 2e9
 
 static void
-choose_shape(const struct session *s, struct shape *shape)
+choose_shape(const struct session *s, const struct skew *skew, struct shape *shape)
 {
 	int64_t micro_batches = shape_micro_batches(&s->plan->strategy);
 
-	shape_of_plan(s->plan, micro_batches, shape);
+	shape_of_plan(s->plan, skew, micro_batches, shape);
 	if (!s->backend.ops->times_count && shape_flops(shape) > HOST_MOST_FLOPS)
-		shape_scaled(s->plan, micro_batches, shape);
+		shape_scaled(s->plan, skew, micro_batches, shape);
 }
 
 static int
@@ -157,11 +157,11 @@ run_phases(struct probe_job *job, struct session *s, struct probe_result *result
 	if (meet_devices(job, s, result) != 0 || between(job, s, "devices") != 0 ||
 	    session_groups(s) != 0 || between(job, s, "groups") != 0)
 		return -1;
-	shape_scaled(s->plan, shape_micro_batches(&s->plan->strategy), small);
+	shape_scaled(s->plan, &job->skew, shape_micro_batches(&s->plan->strategy), small);
 	if (numerics_run(s, small, &job->skew, &result->numerics) != 0 ||
 	    between(job, s, "numerics") != 0)
 		return -1;
-	choose_shape(s, own);
+	choose_shape(s, &job->skew, own);
 	control_phase(s->control, "measuring parts");
 	if (measure_parts(s, own, &result->measured) != 0 ||
 	    measure_steps(s, own, &job->skew, job->options->steps, &result->measured) != 0)

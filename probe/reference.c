@@ -23,10 +23,10 @@ whole_dims(const struct ref *ref, int64_t layer, struct dims *d)
 
 	dims_of(ref->shape, shape_kind(ref->shape, layer), d);
 	d->heads *= s->tp;
-	d->kv_heads *= s->tp;
+	d->kv_heads = d->mla ? d->heads : shape_kind(ref->shape, layer)->mixer.kv_heads;
 	d->q_width *= s->tp;
-	d->k_width *= s->tp;
-	d->v_width *= s->tp;
+	d->k_width = d->kv_heads * d->key_dim;
+	d->v_width = d->kv_heads * d->v;
 	d->o_width *= s->tp;
 	d->dense *= s->tp;
 	d->shared *= s->tp;
@@ -279,7 +279,7 @@ choose(struct ref *ref, const struct dims *d, int64_t layer)
 	int64_t micro_batch;
 
 	memset(&at, 0, sizeof(at));
-	routing_popularity(ref->skew, layer, d->experts, cumulative);
+	skew_popularity(ref->skew, layer, d->experts, cumulative);
 	for (at.dp = 0; at.dp < s->dp; at.dp++)
 		for (micro_batch = 0; micro_batch < s->micro_batches; micro_batch++)
 			for (at.cp = 0; at.cp < s->cp; at.cp++)

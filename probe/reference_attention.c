@@ -16,7 +16,7 @@ rows_of_head(
     const struct ref *ref, const struct dims *d, const struct reference_weight *q, int64_t head)
 {
 	int64_t tp = ref->shape->strategy.tp, heads = d->heads / tp, rank = head / heads;
-	int64_t local = head % heads, kv = local / (d->heads / d->kv_heads);
+	int64_t local = head % heads, kv = head / (d->heads / d->kv_heads);
 	struct head_rows rows = {.q = rank * (q->tensor.rows / tp) + local * d->qk};
 
 	if (d->mla) {
@@ -25,8 +25,8 @@ rows_of_head(
 		rows.k = base + local * d->key_dim;
 		rows.v = base + heads * d->key_dim + local * d->v;
 	} else {
-		rows.k = (rank * (d->kv_heads / tp) + kv) * d->key_dim;
-		rows.v = (rank * (d->kv_heads / tp) + kv) * d->v;
+		rows.k = kv * d->key_dim;
+		rows.v = kv * d->v;
 	}
 	return rows;
 }

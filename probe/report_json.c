@@ -266,6 +266,7 @@ json_head(struct jsonw *w, const struct probe_job *job, const struct session *s)
 	jsonw_string(w, "gpu", s->plan->gpu_name);
 	jsonw_int(w, "world", s->world);
 	jsonw_string(w, "load", job->options->load_skew);
+	jsonw_string(w, "placement", job->options->placement);
 }
 
 static void

@@ -9,7 +9,8 @@
 #include "probe/probe_run.h"
 
 static void
-line_head(const struct session *s, const struct probe_result *r, struct str *out)
+line_head(const struct probe_job *job, const struct session *s, const struct probe_result *r,
+    struct str *out)
 {
 	const struct strategy *st = &s->plan->strategy;
 
@@ -22,6 +23,8 @@ line_head(const struct session *s, const struct probe_result *r, struct str *out
 	    (long long)st->edp);
 	str_addf(out, "machine  %d x %s on %d host%s, %s\n", s->world, r->device.name, r->hosts,
 	    r->hosts == 1 ? "" : "s", r->device.library);
+	str_addf(out, "load     %s, experts %s\n", job->options->load_skew,
+	    job->options->placement ? job->options->placement : "by number");
 	str_addf(out, "groups   every member of every group answered as the plan says\n");
 }
 
@@ -307,7 +310,7 @@ report_text(const struct probe_job *job, const struct session *s, const struct p
 	struct verdict_rows v;
 
 	plan_holds(s->plan, &r->measured, job->options->tolerance, &v);
-	line_head(s, r, out);
+	line_head(job, s, r, out);
 	str_addc(out, '\n');
 	table_numerics(job->arena, &r->numerics, out);
 	line_tokens(job->arena, &r->numerics, out);

@@ -2,72 +2,22 @@
 /*
  * Which expert gets which token, and where do the rows lie on their way?
  *
- * Experts are drawn without replacement from a popularity that is uniform, Zipf (1/rank^s, ranks
- * shuffled by layer) or log-normal with a given coefficient of variation. Ranks draw only their
- * own tokens; how many rows come from whom is learnt by an exchange of counts, as in a real step.
+ * Experts are drawn without replacement from the wanted popularity (traffic.c). Ranks draw only
+ * their own tokens; how many rows come from whom is learnt by an exchange of counts, as in a real
+ * step. An expert with several slots serves tokens by turns, by their number.
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/units.h"
 #include "probe/routing.h"
 
-int
-skew_read(struct diags *diags, const char *text, struct skew *skew)
-{
-	struct loc loc = {"--load-skew", 0, 0};
-	const char *equals = strchr(text, '=');
-
-	*skew = (struct skew){SKEW_UNIFORM, 0};
-	if (strcmp(text, "balanced") == 0)
-		return 0;
-	if (strcmp(text, "one") == 0) {
-		skew->kind = SKEW_ONE;
-		return 0;
-	}
-	if (equals && units_parse_number(equals + 1, &skew->value) && skew->value >= 0 &&
-	    skew->value <= 10) {
-		skew->kind = strncmp(text, "zipf=", 5) == 0 ? SKEW_BY_ZIPF : SKEW_BY_CV;
-		if (skew->kind == SKEW_BY_ZIPF || strncmp(text, "cv=", 3) == 0)
-			return 0;
-	}
-	return diag_error(diags, loc,
-	    "'%s' is no load: balanced, zipf=S, cv=C (0 to 10) or one are wanted", text);
-}
-
-enum { DRAW_EXPERT = 101, DRAW_WEIGHT };
+enum { DRAW_EXPERT = 101 };
 
 static double
 unit(uint64_t what, uint64_t a, uint64_t b, uint64_t c) /* [0, 1) */
 {
 	return (random_unit(what, a, b, c) + 1) / 2;
-}
-
-void
-routing_popularity(const struct skew *skew, int64_t layer, int64_t experts, double *cumulative)
-{
-	double sum = 0;
-	int64_t e;
-
-	for (e = 0; e < experts; e++) {
-		int64_t rank =
-		    (e * 5 + layer * 7) % experts; /* hot experts elsewhere in each layer */
-		double weight = 1;
-
-		if (skew->kind == SKEW_BY_ZIPF) {
-			weight = pow((double)rank + 1, -skew->value);
-		} else if (skew->kind == SKEW_BY_CV) {
-			double sigma = sqrt(log(1 + skew->value * skew->value));
-			double u = unit(DRAW_WEIGHT, (uint64_t)layer, (uint64_t)e, 0) + 1e-12;
-			double v = unit(DRAW_WEIGHT, (uint64_t)layer, (uint64_t)e, 1);
-
-			weight = exp(sigma * sqrt(-2 * log(u)) * cos(6.283185307179586 * v));
-		}
-		cumulative[e] = sum += weight;
-	}
-	for (e = 0; e < experts; e++)
-		cumulative[e] /= sum;
 }
 
 static bool
@@ -145,49 +95,73 @@ token_number(const struct session *s, const struct shape *shape, int64_t micro_b
 
 struct draft {
 	const struct dims *d;
-	int64_t capacity; /* rows that a rank may send to an expert; 0 any number */
-	int32_t *chosen, *send_rows, *slot_of, *counts; /* counts by expert */
+	const int *placed;	/* expert of each slot; NULL: its number */
+	int64_t capacity;	/* rows that a rank may send to an expert; 0 any number */
+	const int64_t *numbers; /* of the tokens, all ranks' */
+	int32_t *chosen, *send_rows, *slot_of, *counts; /* counts by slot */
 	int64_t slots, dropped;
 };
 
+/* The slots of every expert: first[e] to first[e + 1] of `list`. */
 static void
-count_experts(struct draft *t)
+list_slots(const struct draft *t, int32_t *first, int32_t *list)
 {
-	int64_t i;
+	int64_t e, slot;
+	int32_t n = 0;
 
-	memset(t->counts, 0, (size_t)t->d->experts * sizeof(*t->counts));
+	for (e = 0; e < t->d->experts; e++) {
+		first[e] = n;
+		for (slot = 0; t->placed && slot < t->d->slots; slot++)
+			if (t->placed[slot] == e)
+				list[n++] = (int32_t)slot;
+		if (!t->placed)
+			list[n++] = (int32_t)e;
+	}
+	first[e] = n;
+}
+
+/* Which slot serves each choice, -1 beyond capacity; counts rows by slot. */
+static void
+choose_slots(struct draft *t, struct arena *arena, int32_t *slots)
+{
+	int32_t *first = arena_array(arena, (size_t)t->d->experts + 1, sizeof(*first));
+	int32_t *list = arena_array(arena, (size_t)t->d->slots, sizeof(*list));
+	int64_t *used = arena_array(arena, (size_t)t->d->experts, sizeof(*used)), i;
+
+	list_slots(t, first, list);
 	for (i = 0; i < t->d->tokens * t->d->top_k; i++) {
-		int32_t *count = &t->counts[t->chosen[i]];
+		int32_t e = t->chosen[i], copies = first[e + 1] - first[e];
 
-		if (t->capacity && *count == t->capacity)
+		slots[i] = -1;
+		if (t->capacity && used[e] == t->capacity) {
 			t->dropped++;
-		else
-			++*count;
+			continue;
+		}
+		used[e]++;
+		slots[i] = list[first[e] + t->numbers[i / t->d->top_k] % copies];
+		t->counts[slots[i]]++;
 	}
 }
 
-/* Slots by expert, tokens of an expert in order. */
+/* Rows by slot, tokens of a slot in order. */
 static void
 assign_slots(struct draft *t, struct arena *arena)
 {
 	struct arena_mark mark = arena_mark(arena);
-	int32_t *next = arena_array(arena, (size_t)t->d->experts + 1, sizeof(*next));
-	int64_t e, i, at = 0;
+	int32_t *next = arena_array(arena, (size_t)t->d->slots + 1, sizeof(*next));
+	int64_t n = t->d->tokens * t->d->top_k, slot, i, at = 0;
+	int32_t *slots = arena_array(arena, (size_t)n, sizeof(*slots));
 
-	for (e = 0; e < t->d->experts; e++) {
-		next[e] = (int32_t)at;
-		at += t->counts[e];
+	choose_slots(t, arena, slots);
+	for (slot = 0; slot < t->d->slots; slot++) {
+		next[slot] = (int32_t)at;
+		at += t->counts[slot];
 	}
 	t->slots = at;
-	for (i = 0; i < t->d->tokens * t->d->top_k; i++) {
-		int32_t expert = t->chosen[i];
-
-		t->slot_of[i] = -1;
-		if (t->counts[expert] == 0)
-			continue;
-		t->counts[expert]--;
-		t->slot_of[i] = next[expert]++;
-		t->send_rows[t->slot_of[i]] = (int32_t)(i / t->d->top_k);
+	for (i = 0; i < n; i++) {
+		t->slot_of[i] = slots[i] < 0 ? -1 : next[slots[i]]++;
+		if (slots[i] >= 0)
+			t->send_rows[t->slot_of[i]] = (int32_t)(i / t->d->top_k);
 	}
 	arena_reset(arena, mark);
 }
@@ -198,7 +172,7 @@ exchange_counts(struct session *s, const struct dims *d, const int32_t *counts, 
 {
 	const struct backend_ops *ops = s->backend.ops;
 	int ep = s->groups[GROUP_EP].size, etp = s->groups[GROUP_EXPERT_TP].size, i;
-	size_t mine = (size_t)d->experts * sizeof(*counts), every = mine * (size_t)etp;
+	size_t mine = (size_t)d->slots * sizeof(*counts), every = mine * (size_t)etp;
 	int64_t *n = arena_array(s->arena, 2 * (size_t)ep, sizeof(*n));
 	void *send = session_alloc(s, mine), *got = session_alloc(s, mine);
 	void *whole = session_alloc(s, every);
@@ -216,7 +190,7 @@ exchange_counts(struct session *s, const struct dims *d, const int32_t *counts, 
 	    .comm = s->groups[GROUP_EXPERT_TP].comm,
 	    .send = ep > 1 ? got : send,
 	    .recv = whole,
-	    .count = d->experts};
+	    .count = d->slots};
 	int result = -1;
 
 	for (i = 0; i < ep; i++) {
@@ -224,12 +198,12 @@ exchange_counts(struct session *s, const struct dims *d, const int32_t *counts, 
 		n[ep + i] = i * d->local_experts;
 	}
 	if (send && got && whole &&
-	    ops->put(&s->backend, ELEMENT_INT32, send, counts, d->experts) == 0 &&
+	    ops->put(&s->backend, ELEMENT_INT32, send, counts, d->slots) == 0 &&
 	    session_collective(s, PART_DISPATCH, "ep counts", &to_all) == 0 &&
 	    session_collective(s, PART_DISPATCH, "expert_tp counts", &gather) == 0 &&
 	    session_sync_all(s, "counts") == 0)
-		result = ops->get(&s->backend, ELEMENT_INT32, all, etp > 1 ? whole : gather.send,
-		    d->experts * etp);
+		result = ops->get(
+		    &s->backend, ELEMENT_INT32, all, etp > 1 ? whole : gather.send, d->slots * etp);
 	session_release(s, send, mine);
 	session_release(s, got, mine);
 	session_release(s, whole, every);
@@ -328,13 +302,15 @@ draw(struct session *s, const struct shape *shape, const struct skew *skew, stru
     int64_t layer, int64_t micro_batch)
 {
 	double *cumulative = arena_array(s->arena, (size_t)t->d->experts, sizeof(*cumulative));
-	int64_t row;
+	int64_t *numbers = arena_array(s->arena, (size_t)t->d->tokens, sizeof(*numbers)), row;
 
-	routing_popularity(skew, layer, t->d->experts, cumulative);
-	for (row = 0; row < t->d->tokens; row++)
-		routing_choose(skew, t->d, cumulative, layer,
-		    token_number(s, shape, micro_batch, row), t->chosen + row * t->d->top_k);
-	count_experts(t);
+	skew_popularity(skew, layer, t->d->experts, cumulative);
+	for (row = 0; row < t->d->tokens; row++) {
+		numbers[row] = token_number(s, shape, micro_batch, row);
+		routing_choose(
+		    skew, t->d, cumulative, layer, numbers[row], t->chosen + row * t->d->top_k);
+	}
+	t->numbers = numbers;
 }
 
 static int
@@ -358,9 +334,9 @@ make_one(struct session *s, const struct shape *shape, const struct skew *skew,
     struct routings *routings, int64_t layer, int64_t pattern, struct routing *r)
 {
 	struct dims d;
-	struct draft t = {.d = &d};
+	struct draft t = {.d = &d, .placed = skew_slots(shape->placement, layer)};
 	int etp = s->groups[GROUP_EXPERT_TP].size;
-	int32_t *counts, *all, *to_expert, *from_expert;
+	int32_t *all, *to_expert, *from_expert;
 	struct arena_mark mark;
 	size_t n;
 	int result;
@@ -372,18 +348,16 @@ make_one(struct session *s, const struct shape *shape, const struct skew *skew,
 	t.chosen = arena_array(s->arena, 3 * n, sizeof(*t.chosen));
 	t.send_rows = t.chosen + n;
 	t.slot_of = t.send_rows + n;
-	t.counts = arena_array(s->arena, 2 * (size_t)d.experts, sizeof(*t.counts));
-	counts = t.counts + d.experts;
-	all = arena_array(s->arena, (size_t)(d.experts * etp), sizeof(*all));
+	t.counts = arena_array(s->arena, (size_t)d.slots, sizeof(*t.counts));
+	all = arena_array(s->arena, (size_t)(d.slots * etp), sizeof(*all));
 	if (shape->strategy.capacity > 0)
 		t.capacity =
 		    (int64_t)ceil(shape->strategy.capacity * (double)n / (double)d.experts);
 	draw(s, shape, skew, &t, layer, pattern);
-	memcpy(counts, t.counts, (size_t)d.experts * sizeof(*counts));
 	assign_slots(&t, s->arena);
-	result = exchange_counts(s, &d, counts, all);
+	result = exchange_counts(s, &d, t.counts, all);
 	if (result == 0) {
-		count_rows(s, &d, counts, all, r);
+		count_rows(s, &d, t.counts, all, r);
 		to_expert = arena_array(s->arena, 2 * (size_t)r->united + 1, sizeof(*to_expert));
 		from_expert = to_expert + r->united;
 		order_by_expert(s, &d, all, r, to_expert, from_expert);

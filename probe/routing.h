@@ -4,22 +4,11 @@
 
 #include "probe/session.h"
 #include "probe/shape.h"
-
-/* How popular experts are. Routing is drawn with a fixed seed, never taken from a router. */
-struct skew {
-	enum { SKEW_UNIFORM, SKEW_BY_ZIPF, SKEW_BY_CV, SKEW_ONE } kind;
-	double value;
-};
-/* "balanced", "zipf=1.0", "cv=0.4", "one" (all tokens to the first experts); -1 after an error. */
-int skew_read(struct diags *diags, const char *text, struct skew *skew);
+#include "probe/traffic.h"
 
 /* The experts of one token of one layer, `top_k` different ones. */
 void routing_choose(const struct skew *skew, const struct dims *dims, const double *cumulative,
     int64_t layer, int64_t token, int32_t *chosen);
-/* Cumulative popularity of the experts of a layer; cumulative[experts - 1] is 1. */
-void routing_popularity(
-    const struct skew *skew, int64_t layer, int64_t experts, double *cumulative);
-
 /*
  * Where the tokens of one micro-batch of one layer go. Slots are the send order (by expert);
  * the union is what all expert-tensor ranks of this place together received (by member, sender

@@ -38,12 +38,15 @@ pad_vocab(struct shape *shape)
 }
 
 void
-shape_of_plan(const struct probe_plan *plan, int64_t micro_batches, struct shape *shape)
+shape_of_plan(const struct probe_plan *plan, const struct skew *skew, int64_t micro_batches,
+    struct shape *shape)
 {
 	memset(shape, 0, sizeof(*shape));
 	shape->model = *plan->model;
 	shape->strategy = plan->strategy;
 	shape->layout = plan->layout;
+	shape->placement = skew->placement;
+	shape->keeps_experts = skew_numbers_experts(skew);
 	pad_vocab(shape);
 	if (micro_batches < plan->strategy.micro_batches)
 		shape->strategy.micro_batches = micro_batches;
@@ -59,15 +62,30 @@ shrink(int64_t value, int64_t unit, int64_t wanted)
 }
 
 static void
-scale_kind(struct layer_kind *kind, const struct strategy *s, int64_t hidden)
+scale_experts(struct ffn *f, const struct strategy *s)
+{
+	f->experts = f->experts ? shrink(f->experts, s->ep, 8) : 0;
+	if (f->top_k > f->experts)
+		f->top_k = f->experts;
+}
+
+/* As many ranks share a head as in the plan. */
+static int64_t
+scaled_kv_heads(const struct mixer *m, const struct strategy *s)
+{
+	return m->kv_heads < s->tp ? m->kv_heads : s->tp;
+}
+
+static void
+scale_kind(struct layer_kind *kind, const struct strategy *s, int64_t hidden, bool keeps_experts)
 {
 	struct mixer *m = &kind->mixer;
 	struct ffn *f = &kind->ffn;
 	int64_t group = at_least_one(m->heads / at_least_one(m->kv_heads));
 
 	group = group > 2 ? 2 : group;
-	m->kv_heads = s->tp; /* fewer heads than ranks would be copies: not compared */
-	m->heads = m->kv_heads * group;
+	m->kv_heads = scaled_kv_heads(m, s);
+	m->heads = s->tp * group;
 	m->head_dim = m->value_dim = 4;
 	m->window = m->chunk = m->sparse = 0;
 	m->index_heads = m->index_dim = 0;
@@ -82,9 +100,8 @@ scale_kind(struct layer_kind *kind, const struct strategy *s, int64_t hidden)
 	f->dense_width = f->dense_width ? shrink(f->dense_width, 2 * s->tp, 8) : 0;
 	f->shared_width = f->shared_width ? shrink(f->shared_width, 2 * s->tp, 8) : 0;
 	f->expert_width = f->expert_width ? shrink(f->expert_width, 2 * s->etp, 8) : 0;
-	f->experts = f->experts ? shrink(f->experts, s->ep, 8) : 0;
-	if (f->top_k > f->experts)
-		f->top_k = f->experts;
+	if (!keeps_experts)
+		scale_experts(f, s);
 	if (f->top_k > 4)
 		f->top_k = 4;
 	kind->norm_elements = 2 * hidden;
@@ -95,7 +112,7 @@ enum { SCALED_HIDDEN = 16, SCALED_ROWS = 4, SCALED_VOCAB = 32, SCALED_MTP = 2 };
 
 /* Embedding, head and MTP modules; their norms and projections as HF's readers count them. */
 static void
-scale_ends(struct model *m, const struct strategy *s)
+scale_ends(struct model *m, const struct strategy *s, bool keeps_experts)
 {
 	m->vocab = shrink(m->vocab, 2 * s->tp, SCALED_VOCAB);
 	m->learned_positions = m->learned_positions ? s->seq_len : 0;
@@ -105,27 +122,28 @@ scale_ends(struct model *m, const struct strategy *s)
 	if (m->mtp_layers > SCALED_MTP)
 		m->mtp_layers = SCALED_MTP;
 	if (m->mtp_layers) {
-		scale_kind(&m->mtp, s, m->hidden);
+		scale_kind(&m->mtp, s, m->hidden, keeps_experts);
 		m->mtp_projection = 2 * m->hidden * m->hidden;
 		m->mtp_norms = 3 * m->hidden;
 	}
 }
 
 void
-shape_scaled(const struct probe_plan *plan, int64_t micro_batches, struct shape *shape)
+shape_scaled(const struct probe_plan *plan, const struct skew *skew, int64_t micro_batches,
+    struct shape *shape)
 {
 	struct strategy *s = &shape->strategy;
 	struct model *m = &shape->model;
 	int kind;
 
-	shape_of_plan(plan, micro_batches, shape);
+	shape_of_plan(plan, skew, micro_batches, shape);
 	shape->scaled = true;
 	m->hidden = shrink(m->hidden, 2 * s->tp, SCALED_HIDDEN);
 	s->micro_batch = s->micro_batch > 2 ? 2 : s->micro_batch;
 	s->seq_len = shrink(s->seq_len, s->cp * s->tp, SCALED_ROWS * s->cp * s->tp);
 	for (kind = 0; kind < m->n_kinds; kind++)
-		scale_kind(&m->kinds[kind], s, m->hidden);
-	scale_ends(m, s);
+		scale_kind(&m->kinds[kind], s, m->hidden, shape->keeps_experts);
+	scale_ends(m, s, shape->keeps_experts);
 }
 
 const struct layer_kind *
@@ -197,7 +215,8 @@ dims_of(const struct shape *shape, const struct layer_kind *kind, struct dims *d
 	d->shared = f->shared_width / s->tp;
 	d->expert = f->expert_width / s->etp;
 	d->experts = f->experts;
-	d->local_experts = f->experts / s->ep;
+	d->slots = shape->placement && f->experts ? shape->placement->slots : f->experts;
+	d->local_experts = d->slots / s->ep;
 	d->top_k = f->top_k;
 }
 

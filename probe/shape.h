@@ -4,22 +4,26 @@
 
 #include "planner/tensors.h"
 #include "probe/plan_file.h"
+#include "probe/traffic.h"
 
 /* What is run: the plan's shapes, or the same layout with small ones. */
 struct shape {
 	struct model model;
 	struct strategy strategy; /* sizes of the run: seq_len, micro_batch, micro_batches */
 	struct layout layout;
-	bool scaled;
+	const struct expert_map *placement; /* NULL: experts by number */
+	bool scaled, keeps_experts;
 };
 
 /* The plan's own shapes, with at most `micro_batches` of them a step. */
-void shape_of_plan(const struct probe_plan *plan, int64_t micro_batches, struct shape *shape);
+void shape_of_plan(const struct probe_plan *plan, const struct skew *skew, int64_t micro_batches,
+    struct shape *shape);
 /*
  * The same ranks, layers, groups and schedule with widths that a CPU runs in a moment: still
  * divisible by every degree that divides the plan's.
  */
-void shape_scaled(const struct probe_plan *plan, int64_t micro_batches, struct shape *shape);
+void shape_scaled(const struct probe_plan *plan, const struct skew *skew, int64_t micro_batches,
+    struct shape *shape);
 /* Micro-batches that show the schedule's warm-up, steady state and end. */
 int64_t shape_micro_batches(const struct strategy *strategy);
 /* Rough FLOPs of a step on one rank, forward and backward. */
@@ -37,8 +41,10 @@ struct dims {
 	bool mla;
 	int64_t dense, shared, expert; /* local widths */
 	bool ungated;
-	int64_t experts, local_experts, top_k;
-	double scale; /* of the scores: 1 / (sqrt(qk) * keys seen) */
+	int64_t experts, top_k;
+	int64_t slots,
+	    local_experts; /* slots of experts: all, here; more than experts with copies */
+	double scale;	   /* of the scores: 1 / (sqrt(qk) * keys seen) */
 };
 void dims_of(const struct shape *shape, const struct layer_kind *kind, struct dims *dims);
 /* Width of what goes into the second product's activation: 2 w gated, w ungated. */

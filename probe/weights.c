@@ -45,7 +45,8 @@ static void
 place(const struct session *s, const struct shape *shape, struct weight *w)
 {
 	const struct strategy *st = &shape->strategy;
-	int64_t parts;
+	const int *placed = skew_slots(shape->placement, w->layer);
+	int64_t parts, slots;
 
 	w->count = w->tensor.count;
 	w->rows = w->tensor.rows;
@@ -63,13 +64,19 @@ place(const struct session *s, const struct shape *shape, struct weight *w)
 		w->bucket = BUCKET_DENSE;
 		parts = kv_parts(shape, w->layer);
 		cut(w, parts, s->tp * parts / st->tp);
+		copies_of_heads(w, s->arena, parts, s);
 		break;
 	case SHARD_EXPERT:
 		w->bucket = BUCKET_EXPERT;
-		w->count = part_of(w->tensor.count, st->ep);
+		slots = placed ? shape->placement->slots : w->tensor.count;
+		w->count = part_of(slots, st->ep);
 		w->first_matrix = s->ep * w->count;
 		if (w->tensor.matmul || !w->tensor.split_cols)
 			cut(w, st->etp, s->etp);
+		if (placed) {
+			w->experts = placed + w->first_matrix;
+			copies_of_experts(w, s->arena, placed, slots);
+		}
 		break;
 	}
 }
@@ -173,7 +180,7 @@ weights_make(struct session *s, const struct shape *shape, struct weights *weigh
 	for (kind = 0; kind < BUCKETS; kind++)
 		if (alloc_bucket(s, shape, weights, kind) != 0)
 			return -1;
-	return 0;
+	return copies_make(s, weights);
 }
 
 void
@@ -193,6 +200,7 @@ weights_free(struct session *s, struct weights *weights)
 		session_release(s, b->v, n);
 		session_release(s, b->shard_gradient, n);
 	}
+	copies_free(s, weights);
 	memset(weights, 0, sizeof(*weights));
 }
 
@@ -220,7 +228,7 @@ static void
 fill_row(const struct weight *w, int64_t row, bool bf16, float *values)
 {
 	struct place at = {
-	    w->name, w->layer, w->first_matrix + row / w->rows, w->first_row + row % w->rows, 0};
+	    w->name, w->layer, weight_matrix(w, row / w->rows), w->first_row + row % w->rows, 0};
 	int64_t col;
 
 	for (col = 0; col < w->cols; col++) {
@@ -382,7 +390,7 @@ weights_reduce(struct session *s, const struct shape *shape, struct weights *wei
 	int kind;
 
 	if (all_reduce(s, GROUP_TP, copies->gradient, copies->padded) != 0 ||
-	    reduce_embedding(s, shape, weights) != 0)
+	    copies_reduce(s, weights) != 0 || reduce_embedding(s, shape, weights) != 0)
 		return -1;
 	for (kind = 0; kind < BUCKETS; kind++)
 		if (reduce_bucket(s, &weights->buckets[kind]) != 0)

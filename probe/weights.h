@@ -15,6 +15,16 @@ enum bucket_kind {
 };
 extern const char *const bucket_names[BUCKETS + 1];
 
+/*
+ * Copies of a weight's matrices on several ranks of one group: blocks that are summed over it, and
+ * which block each matrix here belongs to, -1 none. n 0: no copies.
+ */
+struct copies {
+	enum group group;
+	int64_t n, elements; /* blocks, floats in each */
+	int32_t *block;	     /* [count] */
+};
+
 enum { LAYER_ENDS = -1 };
 struct weight {
 	struct tensor tensor; /* the whole one */
@@ -22,6 +32,8 @@ struct weight {
 	int64_t layer;		   /* LAYER_ENDS: embedding, head */
 	int64_t count, rows, cols; /* here */
 	int64_t first_matrix, first_row, first_col;
+	const int *experts; /* of each matrix, where a placement says; NULL: from first_matrix on */
+	struct copies copies;
 	enum bucket_kind bucket;
 	int64_t offset; /* elements into the bucket */
 };
@@ -40,8 +52,19 @@ struct weights {
 	int n;
 	struct weight *items;
 	struct bucket buckets[BUCKETS];
+	float *copies; /* room to sum up copies in, copies_elements floats */
+	int64_t copies_elements;
+	int32_t *rows; /* device: 0, 1, 2 … copies_rows - 1, for plain copies */
+	int64_t copies_rows;
 	uint64_t weight_bytes, gradient_bytes, optimizer_bytes;
 };
+
+/* copies.c: which matrices of a placed weight have copies elsewhere. */
+void copies_of_heads(struct weight *w, struct arena *arena, int64_t parts, const struct session *s);
+void copies_of_experts(struct weight *w, struct arena *arena, const int *placed, int64_t slots);
+int copies_make(struct session *s, struct weights *weights);
+void copies_free(struct session *s, struct weights *weights);
+int copies_reduce(struct session *s, struct weights *weights);
 
 /* Whether the last stage holds a second copy of the embedding, whose gradients are added up. */
 bool weights_copy_embedding(const struct shape *shape);
@@ -53,6 +76,12 @@ void weights_free(struct session *s, struct weights *weights);
 int weights_zero_gradients(struct session *s, struct weights *weights);
 /* NULL when the layer has no such weight. */
 const struct weight *weight_find(const struct weights *weights, int64_t layer, const char *name);
+/* Which of the whole tensor's matrices the i-th one here is. */
+static inline int64_t
+weight_matrix(const struct weight *w, int64_t i)
+{
+	return w->experts ? w->experts[i] : w->first_matrix + i;
+}
 void *weight_data(const struct session *s, const struct weights *weights, const struct weight *w);
 float *weight_gradient(const struct weights *weights, const struct weight *w);
 

@@ -16,7 +16,7 @@ struct probe_options {
 	int64_t steps;	  /* 0: the backend's default */
 	double tolerance; /* percent */
 	double timeout_s;
-	const char *load_skew, *master;
+	const char *load_skew, *placement, *master;
 	int format; /* 0 text, 1 JSON */
 	const char *output;
 	bool quiet, help, version;

@@ -65,6 +65,18 @@ expect() { # NAME STATUS TEXT COMMAND...
 }
 
 tiny=tests/probe/tiny.yaml
+cat >"$scratch/loads.csv" <<'END'
+layer,e0,e1,e2,e3,e4,e5,e6,e7
+1,1000,100,100,100,100,100,50,10
+2,10,700,100,100,100,100,50,10
+END
+for form in json csv; do
+	case $form in json) as="--format json" ;; csv) as="--map csv" ;; esac
+	# shellcheck disable=SC2086 # an option and its value
+	"$MOEPLAN" place "$scratch/loads.csv" --gpus 4 --redundant 4 --quiet $as \
+		--output "$scratch/experts.$form" >"$scratch/log" 2>&1
+	verdict "a placement as $form" $?
+done
 
 # --- faults ---------------------------------------------------------------------------------------
 
@@ -86,6 +98,14 @@ expect "a lost rank" 2 "promised ranks" env OMPI_COMM_WORLD_SIZE=8 "$PROBE" "$sc
 expect "an sbatch shell" 2 "start it with srun" env SLURM_NTASKS=8 "$PROBE" "$scratch/eight.json"
 expect "half a launcher" 2 "'RANK' is set, but 'WORLD_SIZE' is not" env RANK=1 "$PROBE" "$scratch/eight.json"
 expect "a bad load" 2 "is no load" "$PROBE" "$scratch/eight.json" --load-skew much
+expect "loads of another model" 2 "loads of 64 experts, the model has 8" "$PROBE" "$scratch/eight.json" \
+	--load-skew examples/loads/mixed-64.csv
+expect "a placement for other ranks" 2 "expert 0 is twice on expert-parallel rank 0" \
+	"$PROBE" "$scratch/eight.json" --placement "$scratch/experts.csv"
+plan four $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1,micro_batch=1
+sed 's/,5$/,4/' "$scratch/experts.csv" >"$scratch/lost.csv"
+expect "a placement without an expert" 2 "no slot of layer 1 holds expert 5" \
+	"$PROBE" "$scratch/four.json" --placement "$scratch/lost.csv"
 expect "an unknown option" 2 "--stepps" "$PROBE" "$scratch/eight.json" --stepps 3
 "$MOEPLAN" plan tests/probe/tiny.yaml dgx-h100 --seq-len 64 --global-batch 16 --quiet --format json \
 	--framework deepspeed --output "$scratch/deepspeed.json" >/dev/null 2>&1
@@ -130,6 +150,13 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout mtp-tp2 tests/probe/mtp.yaml 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1
 	layout mtp-everything tests/probe/mtp.yaml 16 tp=2,pp=2,cp=2,ep=2,etp=2,vpp=2
 	layout capacity $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew zipf=1.2" "--capacity 1.0"
+	layout kv-copies $tiny 8 tp=8,pp=1,cp=1,ep=4,etp=1,vpp=1
+	layout kv-copies-pp $tiny 16 tp=8,pp=2,cp=1,ep=8,etp=1,vpp=1,zero=0
+	layout loads $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew $scratch/loads.csv"
+	layout placement $tiny 8 tp=2,pp=1,cp=1,ep=4,etp=1,vpp=1 \
+		"--load-skew $scratch/loads.csv --placement $scratch/experts.json"
+	layout placement-etp $tiny 16 tp=2,pp=1,cp=1,ep=4,etp=2,vpp=1 \
+		"--load-skew zipf=1.2 --placement $scratch/experts.csv" "--capacity 1.0"
 	layout one-expert $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew one"
 	layout mla deepseek-v2-lite 8 tp=2,pp=2,cp=1,ep=4,etp=1,vpp=1
 	layout fp8-rehearsed $tiny 2 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--precision fp8"
