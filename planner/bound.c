@@ -6,7 +6,7 @@
  * Time, vpp 1: stage j starts after the forwards of the stages before it and
  * leaves their backwards to do, so step >= sum_{i<j} t_i + m t_j for every j.
  * Over all splits of the total T the largest of these is least when they are
- * equal: T / (1 - (1 - 1/m)^p). vpp > 1: m T / p. Every layout also holds the
+ * equal: T / (1 - (1 - 1/m)^p). Other schedules: m T / p. Every layout also holds the
  * heaviest fixed stage (embedding, head, MTP): m times that.
  * Memory: every stage holds its fixed part; and if X is the worst stage, at
  * most (X - fixed_s) / (state_k + alive_s act_k) layers of kind k fit on stage s,
@@ -40,12 +40,22 @@ total_state(const struct state *state)
 	return state->weights + state->gradients + state->optimizer;
 }
 
+/* With the copies that a rank holds of another stage's layers, taken to be as many. */
+static double
+copied_state(const struct strategy *s, const struct state *state)
+{
+	double copies = weight_copies(s), split = s->zero >= 1 ? 1 : copies;
+
+	return copies * (state->weights + state->gradients) + split * state->optimizer;
+}
+
 /* What a stage holds besides its layers: the ends' state, activations and logits. */
 static void
 fixed_parts(const struct evaluator *e, const struct strategy *s, const struct costs *c,
     int stage, double surplus, double *seconds, double *bytes, double *act)
 {
-	bool first = stage == 0, last = stage + 1 == s->pp;
+	bool first = stage == 0;
+	bool last = stage == (schedule_is_vee(s->schedule) ? 0 : s->pp - 1);
 	double mtp = e->has_mtp ? (double)e->model->mtp_layers : 0;
 	bool full = s->recompute.kind == RECOMPUTE_FULL;
 	double event = surplus, copies = 0;
@@ -70,18 +80,21 @@ fixed_parts(const struct evaluator *e, const struct strategy *s, const struct co
 		}
 	}
 	*bytes += event / rate_table[RATE_ALLOCATOR].value + rate_table[RATE_RUNTIME_BYTES].value;
-	if (s->vpp == 1 && s->pp > 1)
+	if (s->schedule == SCHEDULE_1F1B && s->pp > 1)
 		*seconds += c->handoff_s * ((first ? 0 : 1) + (last ? 0 : 1));
 }
 
-/* Passes alive on a stage at its peak, in whole stages. */
+/* Passes alive on a stage at its peak, in whole stages: in DualPipe half of them are the other end's. */
 static double
 alive_stages(const struct strategy *s, int stage)
 {
-	int64_t total = s->micro_batches * s->vpp;
-	int64_t passes = schedule_warmup((int)s->pp, (int)s->vpp, s->micro_batches, stage) + 1;
+	struct pipeline pipeline = pipeline_of(s);
+	double one[LAYOUT_MAX_CHUNKS];
+	int passes, rank = stage < pipeline.pp ? stage : (int)s->pp - 1 - stage;
 
-	return (double)(passes < total ? passes : total) / (double)s->vpp;
+	for (int v = 0; v < pipeline.vpp; v++)
+		one[v] = 1;
+	return schedule_peak(&pipeline, rank, one, &passes) / (double)s->vpp;
 }
 
 /*
@@ -93,6 +106,8 @@ alive_least(const struct strategy *s, int stage)
 {
 	double last_chunk = fmin((double)s->pp, 2 * (double)(s->pp - stage) - 1);
 
+	if (s->schedule > SCHEDULE_INTERLEAVED)
+		return 1; /* while its first micro-batch is on the way back */
 	if (s->vpp == 1)
 		return alive_stages(s, stage);
 	return fmin(last_chunk, (double)s->micro_batches);
@@ -112,13 +127,14 @@ stage_costs(const struct evaluator *e, const struct strategy *s, const struct co
 	out->pp = (int)s->pp;
 	out->vpp = (int)s->vpp;
 	out->n_kinds = e->n_kinds;
+	out->vee = schedule_is_vee(s->schedule);
 	out->recomputed = full ? (some ? (int)s->recompute.layers : MODEL_MAX_LAYERS) : 0;
 	out->capacity_bytes = e->capacity_bytes;
 	for (int k = 0; k < e->n_kinds; k++) {
 		present[k] = true;
 		out->layer_s[k] = c->time[k].forward_s + c->time[k].backward_s;
 		out->recompute_s[k] = full ? c->time[k].recompute_s : 0;
-		out->state_bytes[k] = total_state(&c->state[k]);
+		out->state_bytes[k] = copied_state(s, &c->state[k]);
 		out->activation_bytes[k] = grow * c->activations[k].kept;
 		out->saved_bytes[k] = full ? grow * (c->activations[k].kept - input) : 0;
 	}
@@ -175,9 +191,10 @@ schedule_bound(const struct evaluator *e, const struct strategy *s, const struct
 {
 	double m = (double)s->micro_batches, p = (double)s->pp, heaviest;
 	double total = total_time(e, s, c, &heaviest);
-	double even = s->vpp > 1 ? m * total / p : total / (1 - pow(1 - 1 / m, p));
+	bool fills = s->schedule == SCHEDULE_1F1B; /* nothing that a stage could do before or after */
+	double even = fills ? total / (1 - pow(1 - 1 / m, p)) : m * total / p;
 
-	return fmax(even, m * heaviest);
+	return fmax(even, m * heaviest / weight_copies(s));
 }
 
 /* Least worst stage when layers of one kind alone had to be placed. */

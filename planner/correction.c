@@ -287,5 +287,10 @@ correct_layer(const struct evaluator *e, const struct strategy *s, struct layer_
 		t->backward[part] *= factor;
 		t->hidden[part] *= factor;
 	}
-	t->recompute_s *= c ? c->factor[CORRECTED_RECOMPUTE] : 1;
+	if (!c)
+		return;
+	t->recompute_s *= c->factor[CORRECTED_RECOMPUTE];
+	t->weight_s *= c->factor[corrected_of(TIME_EXPERTS)];
+	t->alone_forward_s *= c->factor[corrected_of(TIME_ALL_TO_ALL)];
+	t->alone_backward_s *= c->factor[corrected_of(TIME_ALL_TO_ALL)];
 }

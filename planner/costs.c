@@ -82,6 +82,7 @@ time_key(const struct strategy *s, struct time_key *key)
 	key->loss = (int)s->loss;
 	key->overlap = s->overlap;
 	key->graphs = s->cuda_graphs;
+	key->paired = (int)pairing_of(s);
 }
 
 static struct time_slot *

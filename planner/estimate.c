@@ -110,6 +110,7 @@ evaluate_with(const struct evaluator *e, const struct strategy *s, const struct 
 		estimate->layout = *layout;
 	else
 		choose_layout(e, s, &c, &estimate->layout);
+	estimate->layout.vee = schedule_is_vee(s->schedule);
 	estimate->n_stages = (int)s->pp;
 	estimate->stages = stages;
 	memory_of_stages(e, s, &c, &estimate->layout, stages, estimate);

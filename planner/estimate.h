@@ -136,6 +136,7 @@ struct bound evaluate_bound(const struct evaluator *evaluator, const struct stra
  */
 struct stage_costs {
 	int pp, vpp, n_kinds;
+	bool vee;
 	double layer_s[MODEL_MAX_KINDS], recompute_s[MODEL_MAX_KINDS];
 	double state_bytes[MODEL_MAX_KINDS], activation_bytes[MODEL_MAX_KINDS];
 	double saved_bytes[MODEL_MAX_KINDS];
@@ -145,6 +146,12 @@ struct stage_costs {
 	/* Full recompute: the first so many layers of every chunk; 0 none, MODEL_MAX_LAYERS all. */
 	int recomputed;
 };
+/* The chunk that is virtual stage v of a stage. */
+static inline int
+costs_chunk(const struct stage_costs *costs, int stage, int v)
+{
+	return costs->vee && v == 1 ? 2 * costs->pp - 1 - stage : v * costs->pp + stage;
+}
 void evaluate_costs(const struct evaluator *evaluator, const struct strategy *strategy,
     struct stage_costs *costs);
 

@@ -133,8 +133,6 @@ strategy_refusal(const struct strategy *s)
 		bool chosen;
 		const char *name;
 	} rows[] = {
-	    {s->schedule == SCHEDULE_ZB, "the zero-bubble schedule"},
-	    {s->schedule == SCHEDULE_DUALPIPE, "the DualPipe schedule"},
 	    {s->offload == OFFLOAD_ACTIVATIONS, "offloaded activations"},
 	    {s->offload == OFFLOAD_OPTIMIZER, "an offloaded optimizer"},
 	    {s->gtp > 1 || s->egtp > 1, "weight shards beside tensor parallelism (gtp, egtp)"},

@@ -8,6 +8,7 @@
 #include "planner/estimate.h"
 #include "planner/params.h"
 #include "planner/rates.h"
+#include "planner/schedule.h"
 #include "planner/tensors.h"
 
 /* Private to the files behind planner/estimate.h. */
@@ -115,6 +116,8 @@ double logits_bytes(const struct evaluator *evaluator, const struct strategy *st
 struct layer_time {
 	double forward[TIME_PARTS], backward[TIME_PARTS]; /* exposed */
 	double forward_s, backward_s;                     /* their sums */
+	double weight_s;    /* of backward_s: products for gradients of weights */
+	double alone_forward_s, alone_backward_s; /* what a pass that is in no pair cannot hide */
 	double recompute_s;                               /* in backward, of a fully recomputed layer */
 	double hidden[TIME_PARTS];                        /* forward and backward together */
 	double bytes[CLUSTER_MAX_LEVELS];                 /* forward and backward together */
@@ -131,7 +134,7 @@ struct time_key {
 	int64_t world, tp, cp, ep, etp, micro_batch, seq_len;
 	double capacity;
 	unsigned modules, overlap;
-	int framework, dispatcher, precision, loss, graphs;
+	int framework, dispatcher, precision, loss, graphs, paired;
 };
 struct time_slot {
 	struct time_key key;
@@ -160,6 +163,21 @@ struct costs {
 /* `costs` may come uninitialised; the skewed activations are filled only on request. */
 void costs_init(const struct evaluator *evaluator, const struct strategy *strategy, bool with_skew,
     struct costs *costs);
+
+/* How a strategy's stages run, as its ranks see it: DualPipe is a V on half of them. */
+struct pipeline pipeline_of(const struct strategy *strategy);
+/* Do forwards and backwards of two micro-batches hide each other's expert traffic? */
+enum pairing {
+	PAIRS_NONE,
+	PAIRS_1F1B,    /* Megatron's overlap_moe_expert_parallel_comm */
+	PAIRS_DUALPIPE /* all of it, at the cost of a share of the SMs */
+};
+enum pairing pairing_of(const struct strategy *strategy);
+/* The chunks on a rank of a stage, in the order of the model; DualPipe has those of both ends. */
+int rank_chunks(
+    const struct strategy *strategy, const struct layout *layout, int stage, int chunks[]);
+/* Copies of every weight that a data-parallel rank's worth of GPUs holds: DualPipe two. */
+int weight_copies(const struct strategy *strategy);
 
 /* Whether a chunk holds the loss head, and the MTP layers (usually the same chunk). */
 bool chunk_has_head(const struct layout *layout, int chunk);

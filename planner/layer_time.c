@@ -209,6 +209,7 @@ gpu_time(const struct context *c, struct layer_time *t)
 
 		t->forward[part_of(p->component)] += seconds;
 		t->backward[part_of(p->component)] += 2 * seconds;
+		t->weight_s += seconds;
 	}
 	t->forward[TIME_ATTENTION] += core / (flash * rate_table[RATE_FLASH_FORWARD].value);
 	t->backward[TIME_ATTENTION] += core * rate_table[RATE_FLASH_BACKWARD_FLOPS].value /
@@ -286,13 +287,35 @@ work_of(const double *parts)
 	    parts[TIME_MEMORY_BOUND];
 }
 
+/*
+ * In a pair each pass hides the other's all-to-all; alone it hides nothing. With
+ * DualPipe all of it hides, but takes SMs from the products.
+ */
+static void
+pair_up(struct layer_time *t, enum pairing pairing)
+{
+	double share = rate_table[pairing == PAIRS_DUALPIPE ? RATE_HIDDEN_DUALPIPE : RATE_HIDDEN_EP]
+	                   .value;
+	double forward_s = fmin(share * t->forward[TIME_ALL_TO_ALL], work_of(t->backward));
+	double backward_s = fmin(share * t->backward[TIME_ALL_TO_ALL], work_of(t->forward));
+
+	if (pairing == PAIRS_NONE)
+		return;
+	t->forward[TIME_ALL_TO_ALL] -= forward_s;
+	t->backward[TIME_ALL_TO_ALL] -= backward_s;
+	t->hidden[TIME_ALL_TO_ALL] += forward_s + backward_s;
+	t->alone_forward_s = forward_s;
+	t->alone_backward_s = backward_s;
+}
+
 static void
 all_to_all_time(const struct context *c, struct layer_time *t)
 {
 	const struct ffn *f = &c->facts->kind->ffn;
 	const struct sizes *z = c->z;
 	bool fused = c->s->dispatcher == DISPATCH_DEEPEP || c->s->dispatcher == DISPATCH_HYBRIDEP;
-	double share = overlap_share(c->s, OVERLAP_EP, RATE_HIDDEN_EP);
+	enum pairing pairing = pairing_of(c->s);
+	double share = pairing == PAIRS_NONE ? overlap_share(c->s, OVERLAP_EP, RATE_HIDDEN_EP) : 0;
 	double width = f->latent > 0 ? (double)f->latent : c->h;
 	struct dispatch d = {.tokens = z->T, .token_bytes = 2 * width, .experts = f->experts,
 	    .top_k = f->top_k, .route_groups = f->route_groups, .top_groups = f->top_groups,
@@ -311,6 +334,7 @@ all_to_all_time(const struct context *c, struct layer_time *t)
 	book(c, t, t->forward, TIME_ALL_TO_ALL, &dispatch, 1, share, work_of(t->forward));
 	book(c, t, t->forward, TIME_ALL_TO_ALL, &combine, 1, share, work_of(t->forward));
 	book(c, t, t->backward, TIME_ALL_TO_ALL, &combine, 2, share, work_of(t->backward));
+	pair_up(t, pairing);
 }
 
 static double
@@ -445,6 +469,7 @@ head_time(const struct evaluator *e, const struct strategy *s, const struct size
 		projection = (copies - 1) * matmul_s(&c, rate, z->M, c.h / z->tp, 2 * c.h, 1);
 	t->forward[TIME_HEAD] = copies * (product + loss / 2) + projection;
 	t->backward[TIME_HEAD] = copies * (2 * product + loss / 2) + 2 * projection;
+	t->weight_s = copies * product + projection;
 	if (z->tp > 1) {
 		struct transfer one = comm_gather(&z->links, &z->tp_span, 2 * z->M * c.h);
 

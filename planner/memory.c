@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "planner/evaluator.h"
-#include "planner/schedule.h"
 
 int
 replayed_layers(const struct strategy *s, int layers)
@@ -90,10 +89,13 @@ peak_events(const struct evaluator *e, const struct strategy *s, const struct co
     struct stage_memory *m)
 {
 	double bytes[LAYOUT_MAX_CHUNKS], alive, surplus, buffers, logits = 0;
+	struct pipeline pipeline = pipeline_of(s);
+	int chunks[LAYOUT_MAX_CHUNKS], n = rank_chunks(s, layout, stage, chunks);
 
-	for (int v = 0; v < layout->vpp; v++)
-		bytes[v] = chunk_bytes(e, s, c, acts, layout, v * layout->pp + stage);
-	alive = schedule_peak(layout->pp, layout->vpp, s->micro_batches, stage, bytes, &m->in_flight);
+	for (int v = 0; v < n; v++)
+		bytes[v] = chunk_bytes(e, s, c, acts, layout, chunks[v]);
+	alive = schedule_peak(
+	    &pipeline, layout_stage(layout, chunks[0]), bytes, &m->in_flight);
 	surplus = backward_surplus(e, s, c, acts, present, &buffers);
 	if (m->has_head)
 		logits = c->logits_bytes * (1 + (e->has_mtp ? (double)e->model->mtp_layers : 0));
@@ -128,6 +130,20 @@ add_gathered(const struct evaluator *e, const struct strategy *s, const bool *pr
 	m->parts[MEMORY_GRADIENTS] += (s->grad_type == FLOAT_BF16 ? 2 : 4) * most;
 }
 
+/* What is sharded over the data-parallel ranks is sharded over the copies too. */
+static void
+share_copies(const struct strategy *s, struct stage_memory *m)
+{
+	double copies = weight_copies(s);
+
+	if (s->zero >= 1)
+		m->parts[MEMORY_OPTIMIZER] /= copies;
+	if (s->zero >= 2)
+		m->parts[MEMORY_GRADIENTS] /= copies;
+	if (s->zero >= 3)
+		m->parts[MEMORY_WEIGHTS] /= copies;
+}
+
 /* Stages hold few different sets of layer kinds: each set is worked out once. */
 static double
 wgrad_cached(const struct evaluator *e, const struct strategy *s, struct costs *c,
@@ -153,9 +169,10 @@ stage_state(const struct evaluator *e, const struct strategy *s, struct costs *c
 {
 	double counts[EVALUATOR_KINDS] = {0};
 	bool mtp = false;
+	int chunks[LAYOUT_MAX_CHUNKS], n = rank_chunks(s, layout, stage, chunks);
 
-	for (int v = 0; v < layout->vpp; v++) {
-		int chunk = v * layout->pp + stage;
+	for (int v = 0; v < n; v++) {
+		int chunk = chunks[v];
 
 		for (int l = layout->first[chunk]; l < layout->first[chunk + 1]; l++)
 			counts[e->model->kind_of[l]]++;
@@ -182,6 +199,7 @@ stage_state(const struct evaluator *e, const struct strategy *s, struct costs *c
 	/* MTP looks tokens up again; its stage has the embedding too */
 	if (mtp && !m->has_embedding && !(m->has_head && e->model->tied))
 		add_state(m, &c->embedding_state, 1);
+	share_copies(s, m);
 	add_gathered(e, s, present, m);
 	m->parts[MEMORY_WGRAD_BUFFERS] = 2 * wgrad_cached(e, s, c, present, m->has_head);
 }
@@ -203,6 +221,8 @@ stage_memory(const struct evaluator *e, const struct strategy *s, struct costs *
 
 	memset(m, 0, sizeof(*m));
 	m->layers = layout_stage_layers(layout, stage);
+	if (weight_copies(s) > 1)
+		m->layers += layout_stage_layers(layout, layout->pp - 1 - stage);
 	stage_state(e, s, c, layout, stage, present, m);
 	state = m->parts[MEMORY_WEIGHTS] + m->parts[MEMORY_GRADIENTS] +
 	    m->parts[MEMORY_OPTIMIZER] + m->parts[MEMORY_WGRAD_BUFFERS];

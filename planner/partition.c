@@ -268,6 +268,7 @@ partition_fast(const struct stage_costs *costs, const struct model *model, struc
 	layout->pp = costs->pp;
 	layout->vpp = costs->vpp;
 	layout->mtp_back = 0;
+	layout->vee = costs->vee;
 	return costs->vpp == 1 ? partition_stages(&windows, layout)
 			       : partition_chunks(&windows, layout);
 }
@@ -284,7 +285,7 @@ partition_peak(
 		struct load sum = {costs->fixed_s[s], costs->fixed_bytes[s]};
 
 		for (int v = 0; v < costs->vpp; v++) {
-			int c = v * costs->pp + s;
+			int c = layout_chunk(layout, s, v);
 			struct load load =
 			    window_load(&w, s, layout->first[c], layout->first[c + 1]);
 

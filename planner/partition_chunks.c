@@ -38,7 +38,7 @@ static struct load
 chunk_load(const struct descent *d, int chunk)
 {
 	return window_load(
-	    d->w, chunk % d->layout->pp, d->layout->first[chunk], d->layout->first[chunk + 1]);
+	    d->w, layout_stage(d->layout, chunk), d->layout->first[chunk], d->layout->first[chunk + 1]);
 }
 
 static void
@@ -51,7 +51,7 @@ sum_stages(struct descent *d)
 
 		*sum = (struct load){costs->fixed_s[s], costs->fixed_bytes[s]};
 		for (int v = 0; v < costs->vpp; v++) {
-			struct load load = chunk_load(d, v * costs->pp + s);
+			struct load load = chunk_load(d, layout_chunk(d->layout, s, v));
 
 			sum->time_s += load.time_s;
 			sum->bytes += load.bytes;
@@ -82,15 +82,15 @@ sum_changed(struct descent *d, struct shift shift, struct load sums[])
 	for (int c = shift.low; c <= shift.high; c++) {
 		struct load load = chunk_load(d, c);
 
-		sums[c % pp].time_s -= load.time_s;
-		sums[c % pp].bytes -= load.bytes;
+		sums[layout_stage(d->layout, c)].time_s -= load.time_s;
+		sums[layout_stage(d->layout, c)].bytes -= load.bytes;
 	}
 	apply(d->layout, shift, 1);
 	for (int c = shift.low; c <= shift.high; c++) {
 		struct load load = chunk_load(d, c);
 
-		sums[c % pp].time_s += load.time_s;
-		sums[c % pp].bytes += load.bytes;
+		sums[layout_stage(d->layout, c)].time_s += load.time_s;
+		sums[layout_stage(d->layout, c)].bytes += load.bytes;
 	}
 }
 
@@ -150,7 +150,7 @@ try_move(struct descent *d, int from, int to, bool by_time)
 	if (held <= !may_be_empty(d->layout, from))
 		return false;
 	sum_changed(d, shift, sums);
-	if (!relieved(d, sums, from % pp, by_time)) {
+	if (!relieved(d, sums, layout_stage(d->layout, from), by_time)) {
 		apply(d->layout, shift, -1);
 		return false;
 	}
@@ -158,16 +158,25 @@ try_move(struct descent *d, int from, int to, bool by_time)
 	return true;
 }
 
+/* The first chunk of a stage from `chunk` on in steps of 1 or -1; -1: none. */
+static int
+nearest(const struct layout *layout, int stage, int chunk, int step)
+{
+	for (int c = chunk; c >= 0 && c < layout->pp * layout->vpp; c += step)
+		if (layout_stage(layout, c) == stage)
+			return c;
+	return -1;
+}
+
 /* From any chunk of a stage to the nearest chunk of another, before or after it. */
 static bool
 move_between(struct descent *d, int from, int to, bool by_time)
 {
-	int pp = d->layout->pp, chunks = pp * d->layout->vpp;
+	for (int v = 0; v < d->layout->vpp; v++) {
+		int a = layout_chunk(d->layout, from, v);
+		int after = nearest(d->layout, to, a, 1), before = nearest(d->layout, to, a, -1);
 
-	for (int a = from; a < chunks; a += pp) {
-		int after = a + (to - from + pp) % pp, before = after - pp;
-
-		if (after < chunks && try_move(d, a, after, by_time))
+		if (after >= 0 && try_move(d, a, after, by_time))
 			return true;
 		if (before >= 0 && try_move(d, a, before, by_time))
 			return true;
@@ -250,6 +259,7 @@ partition_chunks(const struct windows *w, struct layout *layout)
 	double capacity = w->costs->capacity_bytes;
 
 	layout_even(layout, w->layers, layout->pp, layout->vpp);
+	layout->vee = w->costs->vee;
 	sum_stages(&d);
 	if (over(worst_value(&d, false), capacity))
 		descend(&d, false);

@@ -51,7 +51,7 @@ stage_rows(struct counts *m, int s, double unit_s, double unit_bytes)
 {
 	const struct stage_costs *c = m->costs;
 	bool all_again = c->recomputed >= MODEL_MAX_LAYERS;
-	int inner = c->vpp - (s == 0) - (s == c->pp - 1);
+	int inner = c->vpp - (s == 0) - (s == (c->vee ? 0 : c->pp - 1));
 	int time = row(m, "time", s, 0, -INFINITY, -c->fixed_s[s] / unit_s);
 	int bytes =
 	    row(m, "bytes", s, 0, -INFINITY, (c->capacity_bytes - c->fixed_bytes[s]) / unit_bytes);

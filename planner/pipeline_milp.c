@@ -199,8 +199,8 @@ static void
 total_rows(struct pipeline_model *pm, int g)
 {
 	for (int s = 0; s < pm->costs->pp; s++) {
-		for (int c = s; c < pm->chunks; c += pm->costs->pp)
-			add_layers(pm, g, c, NULL, 1);
+		for (int v = 0; v < pm->costs->vpp; v++)
+			add_layers(pm, g, costs_chunk(pm->costs, s, v), NULL, 1);
 		add(pm, pm->total[g][s], -1);
 		end_row(pm, "total", g, s, 0, 0);
 	}
@@ -274,7 +274,9 @@ stage_rows(struct pipeline_model *pm, int s)
 		double scale = 1 / (memory ? pm->unit_bytes : pm->unit_s);
 		double fixed = memory ? costs->fixed_bytes[s] : costs->fixed_s[s];
 
-		for (int c = s; c < pm->chunks; c += costs->pp) {
+		for (int v = 0; v < costs->vpp; v++) {
+			int c = costs_chunk(costs, s, v);
+
 			for (int g = 0; g < pm->n_segments; g++) {
 				int k = pm->model->kind_of[pm->segments[g].first];
 				double again = memory ? -costs->alive[s] * costs->saved_bytes[k]

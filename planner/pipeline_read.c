@@ -46,10 +46,13 @@ emptiest_chunk(
 {
 	int found = -1;
 
-	for (int c = s; c < pm->chunks; c += pm->costs->pp)
+	for (int v = 0; v < pm->costs->vpp; v++) {
+		int c = costs_chunk(pm->costs, s, v);
+
 		if (may_hold(pm, x, g, c) &&
 		    (found < 0 || layout->first[c + 1] <= layout->first[found + 1]))
 			found = c;
+	}
 	return found;
 }
 
@@ -60,7 +63,8 @@ spread_stage(const struct pipeline_model *pm, const double *x, int s, struct lay
 	for (int g = 0; g < pm->n_segments; g++) {
 		int left = (int)lround(x[pm->total[g][s]]);
 
-		for (int c = s; c < pm->chunks && left > 0; c += pm->costs->pp) {
+		for (int v = 0; v < pm->costs->vpp && left > 0; v++) {
+			int c = costs_chunk(pm->costs, s, v);
 			bool must = c > 0 && c < pm->chunks - 1 && layout->first[c + 1] == 0;
 
 			if (must && may_hold(pm, x, g, c)) {
@@ -81,7 +85,8 @@ void
 pipeline_model_read(
     const struct pipeline_model *pm, const double *x, struct layout *layout, int *recomputed)
 {
-	*layout = (struct layout){.pp = pm->costs->pp, .vpp = pm->costs->vpp};
+	*layout = (struct layout){
+	    .pp = pm->costs->pp, .vpp = pm->costs->vpp, .vee = pm->costs->vee};
 	*recomputed = pm->some_again ? (int)lround(x[pm->rho]) : pm->costs->recomputed;
 	if (pm->costs->vpp == 1) {
 		for (int c = 0; c < pm->chunks; c++)

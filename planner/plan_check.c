@@ -106,12 +106,12 @@ stage_weights(const struct checker *c, const struct estimate *e, int stage)
 	const struct strategy *s = &e->strategy;
 	const struct layout *layout = &e->layout;
 	struct tensor rows[TENSORS_MAX];
-	int last = layout->pp * layout->vpp - 1, head_stage = last % layout->pp;
+	int last = layout->pp * layout->vpp - 1, head_stage = layout_stage(layout, last);
 	double embedding = local_elements(rows, tensors_of_embedding(c->model, rows), s, 1);
 	double elements = 0;
 
 	for (int v = 0; v < layout->vpp; v++) {
-		int chunk = v * layout->pp + stage;
+		int chunk = layout_chunk(layout, stage, v);
 
 		for (int l = layout->first[chunk]; l < layout->first[chunk + 1]; l++)
 			elements += layer_elements(c, &c->model->kinds[c->model->kind_of[l]], s);

@@ -1,240 +1,351 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * When does each stage run what, how much is alive, and when is the step over?
+ * When does each stage run what, and how much is alive?
  *
+ * A stage's programme is a few blocks of passes, each repeated; which micro-batch
+ * a pass takes follows from how many of its kind went before.
  * 1F1B: stage r runs p-r-1 forwards, then one forward and one backward in turn.
  * Interleaved (Narayanan et al., arXiv 2104.04473; NVIDIA/Megatron-LM
  * core/pipeline_parallel/schedules.py): passes are numbered group by group of
- * p micro-batches, all virtual stages of a group before the next group;
- * warm-up 2(p-r-1) + (v-1)p passes; backwards run through the virtual stages in
+ * g = p micro-batches, all virtual stages of a group before the next group;
+ * warm-up 2(p-r-1) + (v-1)g passes; backwards run through the virtual stages in
  * reverse. A last group may be smaller. Alive at the peak: warm-up + 1 passes.
- * The closed form m max + sum(others)/v orders candidates; it is no bound.
- * Ignored: variable-length micro-batches, dataloader stalls.
+ * With expert overlap one forward more comes first, then forwards and backwards
+ * run in pairs (combined_1f1b.py there).
+ * Zero bubble (Qi et al., arXiv 2401.10241): the backward is split; gradients of
+ * weights wait, r micro-batches on stage r (ZB-H1), or fill the V of ZB-V. As
+ * pytorch/pytorch torch/distributed/pipelining/schedules.py runs them.
+ * DualPipe (DeepSeek-V3 report, arXiv 2412.19437; deepseek-ai/DualPipe): p ranks
+ * hold stages r and p-1-r and feed micro-batches from both ends. By symmetry it
+ * is DualPipeV on half the ranks with half the micro-batches, the order there.
+ * What a pass keeps is freed after its weight gradients: in ZB's table 34 against
+ * 32 bytes an element wait for them, so nothing is taken off in between.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/arena.h"
 #include "planner/schedule.h"
 
-int64_t
-schedule_warmup(int pp, int vpp, int64_t m, int stage)
-{
-	int64_t warmup = pp - stage - 1;
+#include <string.h>
 
-	if (vpp > 1)
-		warmup = 2 * warmup + (int64_t)(vpp - 1) * pp;
-	return warmup < m * vpp ? warmup : m * vpp;
+static int64_t
+least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
-/* The k-th forward pass: which micro-batch, which virtual stage. */
-static void
-forward_pass(int pp, int vpp, int64_t m, int64_t k, int32_t *micro_batch, int16_t *virtual_stage)
+bool
+pipeline_is_vee(const struct pipeline *p)
 {
-	int64_t group = k / ((int64_t)pp * vpp), within = k % ((int64_t)pp * vpp);
-	int64_t size = m - group * pp < pp ? m - group * pp : pp;
+	return p->order == ORDER_ZBV || p->order == ORDER_DUALPIPE_V;
+}
+
+int
+pipeline_chunk(const struct pipeline *p, int stage, int virtual_stage)
+{
+	if (virtual_stage == 1 && pipeline_is_vee(p))
+		return 2 * p->pp - 1 - stage;
+	return virtual_stage * p->pp + stage;
+}
+
+int
+pipeline_stage(const struct pipeline *p, int chunk)
+{
+	if (chunk >= p->pp && pipeline_is_vee(p))
+		return 2 * p->pp - 1 - chunk;
+	return chunk % p->pp;
+}
+
+static int64_t
+total_passes(const struct pipeline *p)
+{
+	return p->micro_batches * p->vpp;
+}
+
+int64_t
+schedule_warmup(const struct pipeline *p, int stage)
+{
+	int64_t behind = p->pp - stage - 1, warmup = behind;
+
+	if (p->order == ORDER_ZERO_BUBBLE)
+		warmup = behind + (int64_t)(p->vpp - 1) * p->group;
+	else if (p->vpp > 1)
+		warmup = 2 * behind + (int64_t)(p->vpp - 1) * p->group;
+	return least(warmup + p->paired, total_passes(p));
+}
+
+/* --- programmes ----------------------------------------------------------------------------- */
+
+#define F(v) {PASS_FORWARD, v, 0}
+#define B(v) {PASS_BACKWARD, v, 0}
+#define I(v) {PASS_INPUT, v, 0}
+#define W(v) {PASS_WEIGHT, v, 0}
+#define PAIR(f, b) {PASS_PAIR, f, b}
+/* Weight gradients of the oldest pass that waits for them. */
+enum { OLDEST = -1 };
+
+#define BLOCK(walk, times, ...)                                                                    \
+	do {                                                                                       \
+		static const struct schedule_slot slots[] = {__VA_ARGS__};                         \
+		add_block(walk, times, slots, sizeof(slots) / sizeof(slots[0]));                   \
+	} while (0)
+
+static void
+add_block(struct schedule_walk *walk, int64_t times, const struct schedule_slot *slots, size_t n)
+{
+	struct schedule_block *block = &walk->blocks[walk->n_blocks];
+
+	if (times <= 0)
+		return;
+	block->times = times;
+	block->n = (int)n;
+	memcpy(block->slots, slots, n * sizeof(*slots));
+	walk->n_blocks++;
+}
+
+static void
+one_forward_one_backward(struct schedule_walk *walk)
+{
+	int64_t warmup = schedule_warmup(&walk->pipeline, walk->stage);
+
+	BLOCK(walk, warmup, F(0));
+	if (walk->pipeline.paired)
+		BLOCK(walk, total_passes(&walk->pipeline) - warmup, PAIR(0, 0));
+	else
+		BLOCK(walk, total_passes(&walk->pipeline) - warmup, F(0), B(0));
+	BLOCK(walk, warmup, B(0));
+}
+
+static void
+zero_bubble(struct schedule_walk *walk)
+{
+	int64_t warmup = schedule_warmup(&walk->pipeline, walk->stage), delay = walk->stage;
+	int64_t steady = total_passes(&walk->pipeline) - warmup;
+	int64_t late = delay > steady ? least(delay - steady, warmup) : 0;
+
+	BLOCK(walk, warmup, F(0));
+	BLOCK(walk, least(delay, steady), F(0), I(0));
+	BLOCK(walk, steady - delay, F(0), I(0), W(0));
+	BLOCK(walk, late, I(0));
+	BLOCK(walk, warmup - late, I(0), W(0));
+	BLOCK(walk, least(delay, steady + warmup), W(0));
+}
+
+/* Written for 2p-1 micro-batches at least; passes of those that are not there fall out. */
+static void
+zero_bubble_vee(struct schedule_walk *walk)
+{
+	int64_t p = walk->pipeline.pp, r = walk->stage, m = walk->pipeline.micro_batches;
+
+	if (m < 2 * p - 1)
+		m = 2 * p - 1;
+	BLOCK(walk, 2 * (p - r) - 1, F(0));
+	BLOCK(walk, r, F(1), F(0));
+	BLOCK(walk, p - r, F(1), I(1), W(1));
+	BLOCK(walk, m - (2 * p - 1 - r), F(0), I(0), W(0), F(1), I(1), W(1));
+	BLOCK(walk, p - 1 - r, I(0), W(0), F(1), I(1), W(1));
+	BLOCK(walk, r, I(0), I(1));
+	BLOCK(walk, p - r, I(0), W(0));
+	BLOCK(walk, r, W(1));
+	BLOCK(walk, r, W(0));
+}
+
+static void
+dualpipe_vee(struct schedule_walk *walk)
+{
+	int64_t p = walk->pipeline.pp, r = walk->stage, half = (r + 1) / 2;
+	int64_t steady = walk->pipeline.micro_batches - 2 * p + r + 1;
+	bool middle = r == p - 1; /* where the V turns */
+
+	BLOCK(walk, 2 * (p - r - 1), F(0));
+	BLOCK(walk, r + 1, F(0), F(1));
+	BLOCK(walk, p - r - 1, I(1), W(OLDEST), F(1));
+	BLOCK(walk, middle && steady > 0, F(0), B(1), PAIR(1, 0));
+	BLOCK(walk, steady - middle, PAIR(0, 1), PAIR(1, 0));
+	BLOCK(walk, p - r - 1, B(1), PAIR(1, 0));
+	BLOCK(walk, half, B(1), B(0));
+	if (r % 2 == 1)
+		BLOCK(walk, 1, I(1), I(0));
+	else
+		BLOCK(walk, 1, B(1), I(0));
+	BLOCK(walk, r - half, I(1), I(0));
+	BLOCK(walk, p - r - 1, W(OLDEST), I(0));
+	BLOCK(walk, r + 1, W(OLDEST));
+}
+
+void
+schedule_begin(struct schedule_walk *walk, const struct pipeline *pipeline, int stage)
+{
+	static void (*const programmes[])(struct schedule_walk *) = {
+	    [ORDER_1F1B] = one_forward_one_backward,
+	    [ORDER_ZERO_BUBBLE] = zero_bubble,
+	    [ORDER_ZBV] = zero_bubble_vee,
+	    [ORDER_DUALPIPE_V] = dualpipe_vee,
+	};
+
+	memset(walk, 0, sizeof(*walk));
+	walk->pipeline = *pipeline;
+	walk->stage = stage;
+	programmes[pipeline->order](walk);
+}
+
+/* --- one pass after the other --------------------------------------------------------------- */
+
+enum counter { FORWARDS, BACKWARDS, WEIGHTS };
+
+/* The k-th pass of a loop: which micro-batch, which virtual stage, as forwards see them. */
+static void
+loop_pass(const struct pipeline *p, int64_t k, int32_t *micro_batch, int16_t *virtual_stage)
+{
+	int64_t all = (int64_t)p->group * p->vpp, group = k / all, within = k % all;
+	int64_t size = least(p->micro_batches - group * p->group, p->group);
 
 	*virtual_stage = (int16_t)(within / size);
-	*micro_batch = (int32_t)(group * pp + within % size);
+	*micro_batch = (int32_t)(group * p->group + within % size);
 }
 
-struct schedule_op
-schedule_op(int pp, int vpp, int64_t m, int stage, int64_t index)
+static void
+take(struct schedule_walk *walk, enum counter counter, int vee_stage, int16_t *virtual_stage,
+    int32_t *micro_batch)
 {
-	int64_t warmup = schedule_warmup(pp, vpp, m, stage), total = m * vpp, k;
-	struct schedule_op op = {0};
+	const struct pipeline *p = &walk->pipeline;
 
-	if (index < warmup) {
-		k = index;
-	} else if (index < 2 * total - warmup) {
-		op.backward = (index - warmup) % 2 != 0;
-		k = (index - warmup) / 2 + (op.backward ? 0 : warmup);
-	} else {
-		op.backward = 1;
-		k = index - total;
+	*virtual_stage = (int16_t)vee_stage;
+	if (pipeline_is_vee(p)) {
+		*micro_batch = (int32_t)walk->done[counter][vee_stage]++;
+		return;
 	}
-	forward_pass(pp, vpp, m, k, &op.micro_batch, &op.virtual_stage);
-	if (op.backward)
-		op.virtual_stage = (int16_t)(vpp - 1 - op.virtual_stage);
-	return op;
+	loop_pass(p, walk->done[counter][0]++, micro_batch, virtual_stage);
+	if (counter != FORWARDS)
+		*virtual_stage = (int16_t)(p->vpp - 1 - *virtual_stage);
 }
 
-static int
+static void
+take_weight(struct schedule_walk *walk, int virtual_stage, struct schedule_op *op)
+{
+	const struct schedule_waiting *oldest = &walk->waiting[walk->first_waiting];
+
+	if (virtual_stage != OLDEST) {
+		take(walk, WEIGHTS, virtual_stage, &op->virtual_stage, &op->micro_batch);
+		return;
+	}
+	op->virtual_stage = oldest->virtual_stage;
+	op->micro_batch = oldest->micro_batch;
+	walk->first_waiting = (walk->first_waiting + 1) % SCHEDULE_QUEUE;
+	walk->n_waiting--;
+}
+
+static void
+let_wait(struct schedule_walk *walk, const struct schedule_op *op)
+{
+	int at = (walk->first_waiting + walk->n_waiting) % SCHEDULE_QUEUE;
+
+	if (walk->pipeline.order != ORDER_DUALPIPE_V)
+		return;
+	walk->waiting[at] = (struct schedule_waiting){op->micro_batch, op->virtual_stage};
+	walk->n_waiting++;
+}
+
+static void
+read_slot(struct schedule_walk *walk, const struct schedule_slot *slot, struct schedule_op *op)
+{
+	int16_t *stage = &op->virtual_stage;
+	int32_t *micro_batch = &op->micro_batch;
+
+	*op = (struct schedule_op){.pass = (enum pass)slot->pass};
+	switch (op->pass) {
+	case PASS_PAIR:
+		take(walk, BACKWARDS, slot->back_virtual_stage, &op->back_virtual_stage,
+		    &op->back_micro_batch);
+		take(walk, FORWARDS, slot->virtual_stage, stage, micro_batch);
+		break;
+	case PASS_FORWARD:
+		take(walk, FORWARDS, slot->virtual_stage, stage, micro_batch);
+		break;
+	case PASS_BACKWARD:
+		take(walk, BACKWARDS, slot->virtual_stage, stage, micro_batch);
+		break;
+	case PASS_INPUT:
+		take(walk, BACKWARDS, slot->virtual_stage, stage, micro_batch);
+		let_wait(walk, op);
+		break;
+	case PASS_WEIGHT:
+		take_weight(walk, slot->virtual_stage, op);
+		break;
+	}
+}
+
+bool
+schedule_next(struct schedule_walk *walk, struct schedule_op *op)
+{
+	while (walk->block < walk->n_blocks) {
+		const struct schedule_block *block = &walk->blocks[walk->block];
+
+		read_slot(walk, &block->slots[walk->slot], op);
+		if (++walk->slot == block->n) {
+			walk->slot = 0;
+			if (++walk->round == block->times) {
+				walk->round = 0;
+				walk->block++;
+			}
+		}
+		if (op->micro_batch < walk->pipeline.micro_batches)
+			return true;
+	}
+	return false;
+}
+
+/* --- memory --------------------------------------------------------------------------------- */
+
+static bool
 all_equal(const double *values, int n)
 {
 	for (int i = 1; i < n; i++)
 		if (values[i] < values[0] || values[i] > values[0])
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
-double
-schedule_peak(int pp, int vpp, int64_t m, int stage, const double *bytes, int *passes)
-{
-	int64_t warmup = schedule_warmup(pp, vpp, m, stage), total = m * vpp;
-	int64_t peak_passes = warmup + 1 < total ? warmup + 1 : total;
-	int64_t steps = warmup + 2 * ((int64_t)pp * vpp + 1); /* one period of the steady state */
-	double alive = 0, peak = 0;
-	int n = 0;
-
-	*passes = (int)peak_passes;
-	if (vpp == 1 || all_equal(bytes, vpp))
-		return (double)peak_passes * bytes[0];
-	for (int64_t i = 0; i < steps && i < 2 * total; i++) {
-		struct schedule_op op = schedule_op(pp, vpp, m, stage, i);
-
-		alive += op.backward ? -bytes[op.virtual_stage] : bytes[op.virtual_stage];
-		n += op.backward ? -1 : 1;
-		if (alive > peak) {
-			peak = alive;
-			*passes = n;
-		}
-	}
-	return peak;
-}
-
-double
-schedule_stage_s(const struct schedule_times *t, int stage)
-{
-	double seconds = 0;
-
-	for (int v = 0; v < t->vpp; v++) {
-		int c = v * t->pp + stage;
-
-		seconds += t->forward_s[c] + t->backward_s[c];
-		if (t->blocking && c > 0)
-			seconds += t->handoff_s;
-		if (t->blocking && c + 1 < t->pp * t->vpp)
-			seconds += t->handoff_s;
-	}
-	return seconds;
-}
-
-double
-schedule_closed_form(const struct schedule_times *t)
-{
-	double slowest = 0, sum = 0;
-
-	for (int s = 0; s < t->pp; s++) {
-		double seconds = schedule_stage_s(t, s);
-
-		slowest = fmax(slowest, seconds);
-		sum += seconds;
-	}
-	return (double)t->micro_batches * slowest + (sum - slowest) / t->vpp;
-}
-
-struct simulation {
-	const struct schedule_times *t;
-	int64_t m;
-	double *forward_done, *backward_done; /* [chunk * m + micro-batch], < 0 not yet */
-	int64_t *next;                        /* by stage: operation to run */
-	double *free_at;                      /* by stage */
+struct alive {
+	double bytes;
+	int passes;
 };
 
-/* When the input of an operation is there, or < 0 when it is not known yet. */
-static double
-ready_at(const struct simulation *sim, int chunk, struct schedule_op op)
+static void
+add_alive(struct alive *alive, const struct schedule_op *op, const double *bytes, int sign)
 {
-	const struct schedule_times *t = sim->t;
-	int last = t->pp * t->vpp - 1;
-	int64_t i = op.micro_batch;
-	double at;
+	int v = sign < 0 && op->pass == PASS_PAIR ? op->back_virtual_stage : op->virtual_stage;
 
-	if (!op.backward && chunk == 0)
-		return 0;
-	if (op.backward && chunk == last)
-		return sim->forward_done[(int64_t)chunk * sim->m + i];
-	at = op.backward ? sim->backward_done[(int64_t)(chunk + 1) * sim->m + i]
-	                 : sim->forward_done[(int64_t)(chunk - 1) * sim->m + i];
-	return at < 0 ? at : at + (t->pp > 1 && !t->blocking ? t->handoff_s : 0);
-}
-
-/* Busy time of an operation; blocking: its receive and its send. */
-static double
-busy_s(const struct schedule_times *t, int chunk, int backward)
-{
-	double seconds = backward ? t->backward_s[chunk] : t->forward_s[chunk];
-	int last = t->pp * t->vpp - 1;
-
-	if (!t->blocking)
-		return seconds;
-	/* the sender pays; a stage's passes send forward unless last, backward unless first */
-	if (backward ? chunk > 0 : chunk < last)
-		seconds += t->handoff_s;
-	return seconds;
-}
-
-/* Runs a stage as far as its inputs allow; true when it moved. */
-static int
-advance(struct simulation *sim, int stage)
-{
-	const struct schedule_times *t = sim->t;
-	int64_t total = 2 * sim->m * t->vpp;
-	int moved = 0;
-
-	while (sim->next[stage] < total) {
-		struct schedule_op op =
-		    schedule_op(t->pp, t->vpp, sim->m, stage, sim->next[stage]);
-		int chunk = op.virtual_stage * t->pp + stage;
-		double start = ready_at(sim, chunk, op);
-		double *done = op.backward ? sim->backward_done : sim->forward_done;
-
-		if (start < 0)
-			break;
-		sim->free_at[stage] = fmax(start, sim->free_at[stage]) + busy_s(t, chunk, op.backward);
-		done[(int64_t)chunk * sim->m + op.micro_batch] = sim->free_at[stage];
-		sim->next[stage]++;
-		moved = 1;
-	}
-	return moved;
-}
-
-static double
-simulate(const struct schedule_times *t, int64_t m, struct arena *scratch)
-{
-	struct simulation sim = {.t = t, .m = m};
-	size_t cells = (size_t)(t->pp * t->vpp) * (size_t)m;
-	double end = 0;
-	int moved = 1;
-
-	sim.forward_done = arena_array(scratch, 2 * cells, sizeof(double));
-	sim.backward_done = sim.forward_done + cells;
-	sim.next = arena_array(scratch, (size_t)t->pp, sizeof(*sim.next));
-	sim.free_at = arena_array(scratch, (size_t)t->pp, sizeof(*sim.free_at));
-	for (size_t i = 0; i < 2 * cells; i++)
-		sim.forward_done[i] = -1;
-	while (moved) {
-		moved = 0;
-		for (int s = 0; s < t->pp; s++)
-			moved |= advance(&sim, s);
-	}
-	for (int s = 0; s < t->pp; s++) {
-		if (sim.next[s] < 2 * m * t->vpp)
-			return INFINITY; /* a partial last group leaves stages waiting for each other */
-		end = fmax(end, sim.free_at[s]);
-	}
-	return end;
+	alive->bytes += sign * bytes[v];
+	alive->passes += sign;
 }
 
 double
-schedule_simulate(const struct schedule_times *t, struct arena *scratch)
+schedule_peak(const struct pipeline *pipeline, int stage, const double *bytes, int *passes)
 {
-	struct arena_mark mark = arena_mark(scratch);
-	int64_t most = 6 * (int64_t)t->pp, groups;
-	double slowest = 0, end, group_s;
+	/* what is alive repeats from group to group once the pipeline is full */
+	struct pipeline p = *pipeline;
+	struct schedule_walk walk;
+	struct schedule_op op;
+	struct alive alive = {0}, peak = {0};
+	int64_t warmup = schedule_warmup(&p, stage), total = total_passes(&p);
 
-	if (t->micro_batches <= most + t->pp) {
-		end = simulate(t, t->micro_batches, scratch);
-		arena_reset(scratch, mark);
-		return end;
+	if (p.order == ORDER_1F1B && (p.vpp == 1 || all_equal(bytes, p.vpp))) {
+		*passes = (int)least(warmup + !p.paired, total);
+		return *passes * bytes[0];
 	}
-	/* Beyond a few groups the schedule repeats: a group costs what the last one did. */
-	groups = (t->micro_batches - most) / t->pp;
-	for (int s = 0; s < t->pp; s++)
-		slowest = fmax(slowest, schedule_stage_s(t, s));
-	end = simulate(t, t->micro_batches - groups * t->pp, scratch);
-	group_s = end - simulate(t, t->micro_batches - (groups + 1) * t->pp, scratch);
-	arena_reset(scratch, mark);
-	return end + (double)groups * fmax(group_s, t->pp * slowest);
+	p.micro_batches = least(p.micro_batches, 4 * (int64_t)p.group);
+	schedule_begin(&walk, &p, stage);
+	while (schedule_next(&walk, &op)) {
+		/* Megatron's pairs go layer by layer: one is freed as another is kept */
+		bool trades = p.paired && op.pass == PASS_PAIR;
+
+		if (op.pass == PASS_FORWARD || op.pass == PASS_PAIR)
+			add_alive(&alive, &op, bytes, 1);
+		if (trades)
+			add_alive(&alive, &op, bytes, -1);
+		if (alive.bytes > peak.bytes)
+			peak = alive;
+		if (!trades && op.pass != PASS_FORWARD && op.pass != PASS_INPUT)
+			add_alive(&alive, &op, bytes, -1);
+	}
+	*passes = peak.passes;
+	return peak.bytes;
 }

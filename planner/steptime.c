@@ -32,6 +32,7 @@ add_layer(struct layer_time *sum, const struct layer_time *t, double times, bool
 		sum->bytes[l] += times * t->bytes[l] * (replay ? 1.5 : 1);
 	if (replay)
 		sum->backward[TIME_RECOMPUTE] += times * t->recompute_s;
+	sum->weight_s += times * t->weight_s;
 	sum->forward_s += times * t->forward_s;
 	sum->backward_s += times * (t->backward_s + (replay ? t->recompute_s : 0));
 }
@@ -76,34 +77,41 @@ chunk_time(const struct evaluator *e, const struct strategy *s, const struct cos
 		    s->recompute.kind == RECOMPUTE_FULL);
 }
 
-/* The same, seconds only. */
+/* The same, seconds only: what the schedule sees of a chunk. */
+struct pass_seconds {
+	double forward, backward, weight, alone_forward, alone_backward;
+};
+
 static void
-chunk_seconds(const struct evaluator *e, const struct strategy *s, const struct costs *c,
-    const struct layout *layout, int chunk, double *forward_s, double *backward_s)
+add_seconds(struct pass_seconds *sum, const struct layer_time *t, double layers, double replayed)
 {
+	sum->forward += layers * t->forward_s;
+	sum->backward += layers * t->backward_s + replayed * t->recompute_s;
+	sum->weight += layers * t->weight_s;
+	sum->alone_forward += layers * t->alone_forward_s;
+	sum->alone_backward += layers * t->alone_backward_s;
+}
+
+static struct pass_seconds
+chunk_seconds(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    const struct layout *layout, int chunk)
+{
+	struct pass_seconds sum = {0};
 	struct chunk_counts counts;
 
-	*forward_s = *backward_s = 0;
 	count_chunk(e, s, layout, chunk, &counts);
-	for (int k = 0; k < e->n_kinds; k++) {
-		double layers = counts.layers[0][k] + counts.layers[1][k];
-
-		*forward_s += layers * c->time[k].forward_s;
-		*backward_s += layers * c->time[k].backward_s +
-		    counts.layers[1][k] * c->time[k].recompute_s;
-	}
-	if (counts.head) {
-		*forward_s += c->head.forward_s;
-		*backward_s += c->head.backward_s;
-	}
+	for (int k = 0; k < e->n_kinds; k++)
+		add_seconds(&sum, &c->time[k], counts.layers[0][k] + counts.layers[1][k],
+		    counts.layers[1][k]);
+	if (counts.head)
+		add_seconds(&sum, &c->head, 1, 0);
 	if (counts.mtp) {
-		const struct layer_time *t = &c->time[e->n_kinds];
 		double mtp = (double)e->model->mtp_layers;
-		double replay = s->recompute.kind == RECOMPUTE_FULL ? t->recompute_s : 0;
 
-		*forward_s += mtp * t->forward_s;
-		*backward_s += mtp * (t->backward_s + replay);
+		add_seconds(&sum, &c->time[e->n_kinds], mtp,
+		    s->recompute.kind == RECOMPUTE_FULL ? mtp : 0);
 	}
+	return sum;
 }
 
 /* Gradient and parameter traffic of a stage. */
@@ -179,7 +187,8 @@ optimizer_s(const struct evaluator *e, const struct strategy *s, double dense, d
 	double moments = s->moment_type == FLOAT_FP32 ? 8 : s->moment_type == FLOAT_BF16 ? 4 : 2;
 	double dense_ranks = s->zero >= 1 ? (double)(s->dp * s->cp) : 1;
 	double expert_ranks = s->zero >= 1 ? (double)s->edp : 1;
-	double shard = dense / dense_ranks + expert / expert_ranks;
+	double copies = s->zero >= 1 ? weight_copies(s) : 1;
+	double shard = (dense / dense_ranks + expert / expert_ranks) / copies;
 	double held = s->zero >= 2 ? shard : dense + expert;
 
 	return (3 * g * held + shard * (g + 2 * (4 + moments) + 2)) /
@@ -206,10 +215,11 @@ static void
 count_elements(const struct evaluator *e, const struct strategy *s, const struct layout *layout,
     int stage, struct stage_after *after)
 {
-	int layers[MODEL_MAX_KINDS] = {0};
+	int layers[MODEL_MAX_KINDS] = {0}, chunks[LAYOUT_MAX_CHUNKS];
+	int n = rank_chunks(s, layout, stage, chunks);
 
-	for (int v = 0; v < layout->vpp; v++) {
-		int chunk = v * layout->pp + stage;
+	for (int v = 0; v < n; v++) {
+		int chunk = chunks[v];
 
 		for (int l = layout->first[chunk]; l < layout->first[chunk + 1]; l++)
 			layers[e->model->kind_of[l]]++;
@@ -249,11 +259,12 @@ stage_after(const struct evaluator *e, const struct strategy *s, const struct co
     const struct stage_after *before, struct stage_after *after)
 {
 	double factor = corrected_factor(e, s, CORRECTED_DATA);
+	int chunks[LAYOUT_MAX_CHUNKS], n = rank_chunks(s, layout, stage, chunks);
 
 	memset(after, 0, sizeof(*after));
-	for (int v = 0; v < layout->vpp; v++) {
-		after->forward_s += times->forward_s[v * layout->pp + stage];
-		after->backward_s += times->backward_s[v * layout->pp + stage];
+	for (int v = 0; v < n; v++) {
+		after->forward_s += times->forward_s[chunks[v]];
+		after->backward_s += times->backward_s[chunks[v]];
 	}
 	count_elements(e, s, layout, stage, after);
 	if (before && same_work(before, after)) {
@@ -268,10 +279,11 @@ stage_after(const struct evaluator *e, const struct strategy *s, const struct co
 }
 
 static void
-stage_parts(const struct strategy *s, const struct costs *c, const struct layer_time *pass,
-    const struct stage_after *after, double handoffs, double once_s, struct estimate *estimate)
+stage_parts(const struct schedule_times *times, const struct costs *c,
+    const struct layer_time *pass, const struct stage_after *after, double handoffs,
+    double once_s, struct estimate *estimate)
 {
-	double m = (double)s->micro_batches;
+	double m = (double)times->pipeline.micro_batches;
 
 	for (int i = 0; i < TIME_PARTS; i++) {
 		estimate->exposed_s[i] = m * (pass->forward[i] + pass->backward[i]);
@@ -286,7 +298,7 @@ stage_parts(const struct strategy *s, const struct costs *c, const struct layer_
 	estimate->traffic_bytes[c->handoff_level] += m * handoffs * c->handoff_bytes;
 }
 
-/* Hand-offs of a stage for one micro-batch: every chunk boundary, both directions. */
+/* Hand-offs of a stage for one micro-batch: every boundary to another stage, both directions. */
 static double
 handoffs(const struct layout *layout, int stage)
 {
@@ -295,23 +307,41 @@ handoffs(const struct layout *layout, int stage)
 	if (layout->pp == 1)
 		return 0;
 	for (int v = 0; v < layout->vpp; v++) {
-		int chunk = v * layout->pp + stage;
+		int chunk = layout_chunk(layout, stage, v);
 
-		count += (chunk > 0) + (chunk < last);
+		count += chunk > 0 && layout_stage(layout, chunk - 1) != stage;
+		count += chunk < last && layout_stage(layout, chunk + 1) != stage;
 	}
 	return count;
 }
 
+struct chunk_times {
+	double forward[LAYOUT_MAX_CHUNKS], backward[LAYOUT_MAX_CHUNKS], weight[LAYOUT_MAX_CHUNKS];
+	double alone_forward[LAYOUT_MAX_CHUNKS], alone_backward[LAYOUT_MAX_CHUNKS];
+};
+
 /* Fills the times per chunk; the schedule sees nothing else. */
 static void
 schedule_inputs(const struct evaluator *e, const struct strategy *s, const struct costs *c,
-    const struct layout *layout, double *forward, double *backward, struct schedule_times *t)
+    const struct layout *layout, struct chunk_times *chunks, struct schedule_times *t)
 {
-	for (int chunk = 0; chunk < layout->pp * layout->vpp; chunk++)
-		chunk_seconds(e, s, c, layout, chunk, &forward[chunk], &backward[chunk]);
-	*t = (struct schedule_times){.pp = layout->pp, .vpp = layout->vpp,
-	    .micro_batches = s->micro_batches, .forward_s = forward, .backward_s = backward,
-	    .handoff_s = layout->pp > 1 ? c->handoff_s : 0, .blocking = layout->vpp == 1};
+	bool pairs = pairing_of(s) != PAIRS_NONE;
+
+	for (int i = 0; i < layout->pp * layout->vpp; i++) {
+		struct pass_seconds seconds = chunk_seconds(e, s, c, layout, i);
+
+		chunks->forward[i] = seconds.forward;
+		chunks->backward[i] = seconds.backward;
+		chunks->weight[i] = seconds.weight;
+		chunks->alone_forward[i] = seconds.alone_forward;
+		chunks->alone_backward[i] = seconds.alone_backward;
+	}
+	*t = (struct schedule_times){.pipeline = pipeline_of(s), .forward_s = chunks->forward,
+	    .backward_s = chunks->backward, .weight_s = chunks->weight,
+	    .alone_forward_s = pairs ? chunks->alone_forward : NULL,
+	    .alone_backward_s = pairs ? chunks->alone_backward : NULL,
+	    .handoff_s = layout->pp > 1 ? c->handoff_s : 0,
+	    .blocking = layout->vpp == 1 && s->schedule == SCHEDULE_1F1B};
 }
 
 /* Parts of an average stage: busy ones of all stages over their number, the rest of the step is bubble. */
@@ -319,17 +349,22 @@ static void
 mean_parts(const struct evaluator *e, const struct strategy *s, const struct costs *c,
     const struct layout *layout, const struct schedule_times *times, struct estimate *estimate)
 {
-	double m = (double)s->micro_batches, pp = layout->pp, busy = 0;
+	double m = (double)s->micro_batches, pp = layout->pp, busy = 0, alone = 0;
+	const struct pipeline *p = &times->pipeline;
 	struct layer_time pass = {0};
 
 	for (int chunk = 0; chunk < layout->pp * layout->vpp; chunk++)
 		chunk_time(e, s, c, layout, chunk, &pass);
 	for (int i = 0; i < TIME_PARTS; i++)
 		estimate->mean_s[i] = m * (pass.forward[i] + pass.backward[i]) / pp;
-	for (int i = 0; i < layout->pp; i++)
-		busy += m * schedule_stage_s(times, i) / pp;
+	for (int i = 0; i < p->pp; i++) {
+		busy += (double)p->micro_batches * schedule_stage_s(times, i) / p->pp;
+		alone += schedule_alone_s(times, i) / p->pp;
+	}
 	estimate->mean_s[TIME_PIPELINE] +=
 	    fmax(0, busy - m * (pass.forward_s + pass.backward_s) / pp);
+	estimate->mean_s[TIME_ALL_TO_ALL] += alone;
+	busy += alone;
 	estimate->mean_s[TIME_DATA_PARALLEL] = estimate->exposed_s[TIME_DATA_PARALLEL];
 	estimate->mean_s[TIME_OPTIMIZER] = estimate->exposed_s[TIME_OPTIMIZER];
 	estimate->mean_s[TIME_STEP] = estimate->exposed_s[TIME_STEP];
@@ -345,7 +380,7 @@ slowest_stage(const struct schedule_times *times, double *slowest_s)
 	int slowest = 0;
 
 	*slowest_s = 0;
-	for (int i = 0; i < times->pp; i++) {
+	for (int i = 0; i < times->pipeline.pp; i++) {
 		double seconds = schedule_stage_s(times, i);
 
 		if (seconds > *slowest_s) {
@@ -360,15 +395,15 @@ void
 step_time(const struct evaluator *e, const struct strategy *s, const struct costs *c,
     const struct layout *layout, struct arena *scratch, struct estimate *estimate)
 {
-	double forward[LAYOUT_MAX_CHUNKS], backward[LAYOUT_MAX_CHUNKS];
-	double schedule_s, slowest_s, longest_s = 0, m = (double)s->micro_batches;
-	double once_s = step_constant_s(e, s);
+	double once_s = step_constant_s(e, s), schedule_s, slowest_s, longest_s = 0, alone_s, m;
+	int chunks[LAYOUT_MAX_CHUNKS], n;
+	struct chunk_times chunk_times;
 	struct schedule_times times;
 	struct stage_after after[2], slowest = {0};
 	struct layer_time pass = {0};
 	int stage;
 
-	schedule_inputs(e, s, c, layout, forward, backward, &times);
+	schedule_inputs(e, s, c, layout, &chunk_times, &times);
 	stage = slowest_stage(&times, &slowest_s);
 	schedule_s = scratch ? schedule_simulate(&times, scratch) : schedule_closed_form(&times);
 	/* The step ends when the last stage has reduced and updated. */
@@ -380,13 +415,18 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 			slowest = *now;
 		longest_s = fmax(longest_s, now->traffic.exposed_s + now->optimizer_s);
 	}
-	for (int v = 0; v < layout->vpp; v++)
-		chunk_time(e, s, c, layout, v * layout->pp + stage, &pass);
-	stage_parts(s, c, &pass, &slowest, handoffs(layout, stage), once_s, estimate);
+	n = rank_chunks(s, layout, stage, chunks);
+	for (int v = 0; v < n; v++)
+		chunk_time(e, s, c, layout, chunks[v], &pass);
+	stage_parts(&times, c, &pass, &slowest, handoffs(layout, stage), once_s, estimate);
+	m = (double)times.pipeline.micro_batches;
+	alone_s = schedule_alone_s(&times, stage);
 	/* differences of equal sums may come out a rounding below zero */
 	estimate->exposed_s[TIME_PIPELINE] +=
 	    fmax(0, m * (slowest_s - pass.forward_s - pass.backward_s));
-	estimate->exposed_s[TIME_BUBBLE] = fmax(0, schedule_s - m * slowest_s);
+	estimate->exposed_s[TIME_ALL_TO_ALL] += alone_s;
+	estimate->hidden_s[TIME_ALL_TO_ALL] -= alone_s;
+	estimate->exposed_s[TIME_BUBBLE] = fmax(0, schedule_s - m * slowest_s - alone_s);
 	/* what another stage needs longer for its gradients and update */
 	estimate->exposed_s[TIME_DATA_PARALLEL] +=
 	    longest_s - slowest.traffic.exposed_s - slowest.optimizer_s;

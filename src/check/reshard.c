@@ -110,7 +110,7 @@ stage_of(const struct layout *layout, int layer)
 
 	for (int c = 0; c < chunks; c++)
 		if (layer >= layout->first[c] && layer < layout->first[c + 1])
-			return c % layout->pp;
+			return layout_stage(layout, c);
 	return 0;
 }
 

@@ -52,7 +52,7 @@ const struct rule rules_grid[] = {
 	{
 		.id = "GRID-009", .frameworks = ALL, .severity = SEVERITY_ERROR, .grid = "1",
 		.message = "the pipeline schedule and VPP {vpp} do not go together",
-		.hint = "interleaved needs VPP over 1, 1f1b VPP 1",
+		.hint = "interleaved needs VPP over 1, 1f1b VPP 1, schedules in a V VPP 2",
 		.source = "schedules of the frameworks",
 	},
 	{
@@ -91,6 +91,15 @@ const struct rule rules_grid[] = {
 		    "parameters",
 		.hint = "use stage 3, or 2 to keep gathered parameters until the backward pass",
 		.source = "pytorch/torchtitan release/0.3 torchtitan/distributed/",
+	},
+	{
+		.id = "GRID-016", .frameworks = ON_MEGATRON | ON_TORCHTITAN,
+		.severity = SEVERITY_ERROR, .grid = "set(global_batch)",
+		.message = "the micro-batches do not fill the pipeline schedule of PP {pp}",
+		.hint = "DualPipe and DualPipeV need 2 x PP, DualPipe an even number; interleaved "
+		    "schedules of PyTorch rounds of equal size",
+		.source = "pytorch/pytorch torch/distributed/pipelining/schedules.py, "
+		    "deepseek-ai/DualPipe",
 	},
 	{.id = NULL},
 };

@@ -74,7 +74,7 @@ add_layers(struct str *out, int dense, int moe)
 static int
 mtp_stage(const struct layout *layout)
 {
-	return (layout->pp * layout->vpp - 1 - layout->mtp_back) % layout->pp;
+	return layout_stage(layout, layout->pp * layout->vpp - 1 - layout->mtp_back);
 }
 
 const char *
@@ -88,7 +88,7 @@ text_stage_layers(
 
 	for (v = 0; v < layout->vpp; v++)
 		for (kind = 0; kind < model->n_kinds; kind++) {
-			int n = layout_count(layout, model, v * layout->pp + stage, kind);
+			int n = layout_count(layout, model, layout_chunk(layout, stage, v), kind);
 
 			if (kind_is_moe(&model->kinds[kind]))
 				moe += n;

@@ -115,11 +115,39 @@ read_reshard(const struct key *key, const struct doc *value, struct strategy *st
 static const struct doc *
 schedule(struct arena *arena, const struct plan_view *plan)
 {
+	static const char *const names[SCHEDULES] = {
+	    [SCHEDULE_1F1B] = "1F1B",
+	    [SCHEDULE_INTERLEAVED] = "Interleaved1F1B",
+	    [SCHEDULE_ZB] = "InterleavedZeroBubble",
+	    [SCHEDULE_ZBV] = "ZBVZeroBubble",
+	    [SCHEDULE_DUALPIPEV] = "DualPipeV",
+	};
+	const struct strategy *s = &plan->strategy;
+	const char *name = s->schedule >= 0 ? names[s->schedule] : NULL;
+
+	return s->pp > 1 && name ? doc_text(arena, name) : NULL;
+}
+
+/* Pairs of passes that hide each other's expert communication. */
+static const struct doc *
+old_pairs(struct arena *arena, const struct plan_view *plan)
+{
 	const struct strategy *s = &plan->strategy;
 
-	if (s->pp == 1)
+	if (!is_old(plan) || s->schedule != SCHEDULE_DUALPIPEV)
 		return NULL;
-	return doc_text(arena, s->schedule == SCHEDULE_INTERLEAVED ? "Interleaved1F1B" : "1F1B");
+	return doc_bool(arena, s->overlap & OVERLAP_EP && s->ep > 1);
+}
+
+static int
+read_old_pairs(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	if (value->kind != DOC_BOOL)
+		return refuse(key, value, context, "true or false");
+	if (value->boolean)
+		strategy->overlap |= OVERLAP_EP;
+	return 0;
 }
 
 /* torch's pipelining takes the names in any case; two of them it never documents. */
@@ -131,8 +159,8 @@ static const struct {
     {"1F1B", SCHEDULE_1F1B, NULL},
     {"Interleaved1F1B", SCHEDULE_INTERLEAVED, NULL},
     {"InterleavedZeroBubble", SCHEDULE_ZB, NULL},
-    {"ZBVZeroBubble", SCHEDULE_ZB, NULL},
-    {"DualPipeV", SCHEDULE_DUALPIPE, NULL},
+    {"ZBVZeroBubble", SCHEDULE_ZBV, NULL},
+    {"DualPipeV", SCHEDULE_DUALPIPEV, NULL},
     {"GPipe", SCHEDULE_1F1B,
 	"1F1B, which holds the activations of PP micro-batches at most; GPipe holds all of them"},
     {"LoopedBFS", SCHEDULE_INTERLEAVED,
@@ -474,6 +502,8 @@ const struct key torchtitan_keys[] = {
 
 	ROW("parallelism.pipeline_parallel_schedule", "schedule", KEY_TEXT, NULL, NULL, schedule,
 	    read_schedule),
+	ROW("parallelism.pipeline_parallel_expert_parallel_overlap", "overlap", KEY_BOOL, NULL,
+	    "0.3", old_pairs, read_old_pairs),
 	ROW("parallelism.pipeline_parallel_microbatch_size", "micro_batch", KEY_INT, NULL, NULL,
 	    piece_size, read_piece_size),
 	ROW("parallelism.module_fqns_per_model_part", "vpp", KEY_LIST, NULL, NULL, chunk_modules,

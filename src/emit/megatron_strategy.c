@@ -461,7 +461,7 @@ megatron_plan_obstacle(const struct plan_view *plan)
 
 	if (strcmp(s->order, "tp-cp-ep-dp-pp") != 0 && strcmp(s->order, PP_BEFORE_DP) != 0)
 		return "Megatron-LM has the rank orders tp-cp-ep-dp-pp and tp-cp-ep-pp-dp only";
-	if (s->schedule == SCHEDULE_ZB || s->schedule == SCHEDULE_DUALPIPE)
+	if (s->schedule > SCHEDULE_INTERLEAVED)
 		return "Megatron-LM has the schedules 1f1b and interleaved only";
 	if (s->offload == OFFLOAD_ACTIVATIONS)
 		return "what of the activations is offloaded is not in the plan";

@@ -89,8 +89,16 @@ offloads(const struct plan_view *plan)
 static bool
 other_schedule(const struct plan_view *plan)
 {
-	return plan->strategy.schedule == SCHEDULE_ZB ||
-	       plan->strategy.schedule == SCHEDULE_DUALPIPE;
+	return plan->strategy.schedule == SCHEDULE_DUALPIPE;
+}
+
+/* torch/distributed/pipelining: no split backward of a compiled stage. */
+static bool
+compiled_split(const struct plan_view *plan)
+{
+	const struct strategy *s = &plan->strategy;
+
+	return s->schedule > SCHEDULE_INTERLEAVED && s->overlap & OVERLAP_TP && s->tp > 1;
 }
 
 static bool
@@ -124,7 +132,10 @@ other_overlap(const struct plan_view *plan)
 {
 	const struct strategy *s = &plan->strategy;
 
-	return (s->overlap & OVERLAP_EP && s->ep > 1) || (s->overlap & OVERLAP_PP && s->pp > 1);
+	bool pairs = is_old(plan) && s->schedule == SCHEDULE_DUALPIPEV;
+
+	return (s->overlap & OVERLAP_EP && s->ep > 1 && !pairs) ||
+	       (s->overlap & OVERLAP_PP && s->pp > 1);
 }
 
 static bool
@@ -144,12 +155,15 @@ static const struct obstacle obstacles[] = {
     {other_precision, "other precisions than bf16 are converters of a flavor, not settings"},
     {other_sums, "its gradients are summed in fp32 and its moments are fp32"},
     {offloads, "its offload takes parameters, gradients and optimizer together"},
-    {other_schedule, "its zero-bubble schedules hold two chunks a rank, those of this plan one"},
+    {other_schedule, "its DualPipe is the V of one direction: --schedule dualpipev"},
+    {compiled_split, "stages whose backward is split cannot be compiled, and async TP compiles "
+		     "them: leave 'tp' out of --overlap"},
     {tied_stages, "tied embeddings are not split over pipeline stages"},
     {part_of_layers, "it recomputes all layers or none"},
     {graphs, "CUDA graphs need 0.3, one pipeline stage and no expert parallelism"},
     {nothing_hidden, "FSDP always hides its communication: --overlap dp"},
-    {other_overlap, "it hides neither expert nor pipeline communication"},
+    {other_overlap, "it hides no pipeline communication, and that of experts before 0.3 under "
+		    "dualpipev alone"},
     {backend_of_dense, "a dispatcher has nothing to do in a dense model"},
     {NULL, NULL},
 };

@@ -30,6 +30,7 @@ layout_even(struct layout *layout, int64_t layers, int pp, int vpp)
 	layout->pp = pp;
 	layout->vpp = vpp;
 	layout->mtp_back = 0;
+	layout->vee = false;
 	for (int c = 0; c < chunks; c++) {
 		bool is_inner = c > 0 && c < chunks - 1;
 
@@ -59,12 +60,24 @@ chunk_layers(const struct layout *layout, int chunk)
 }
 
 int
+layout_chunk(const struct layout *layout, int stage, int v)
+{
+	return layout->vee && v == 1 ? 2 * layout->pp - 1 - stage : v * layout->pp + stage;
+}
+
+int
+layout_stage(const struct layout *layout, int chunk)
+{
+	return layout->vee && chunk >= layout->pp ? 2 * layout->pp - 1 - chunk : chunk % layout->pp;
+}
+
+int
 layout_stage_layers(const struct layout *layout, int stage)
 {
 	int count = 0;
 
 	for (int v = 0; v < layout->vpp; v++)
-		count += chunk_layers(layout, v * layout->pp + stage);
+		count += chunk_layers(layout, layout_chunk(layout, stage, v));
 	return count;
 }
 

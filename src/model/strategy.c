@@ -30,7 +30,8 @@ const char *const precision_names[] = {
 const char *const recompute_module_names[MODULES + 1] = {
     "core_attn", "layernorm", "mla_up_proj", "mlp", "moe_act", "moe", "shared_experts", NULL};
 const char *const dispatcher_names[] = {"alltoall", "allgather", "deepep", "hybridep", NULL};
-const char *const schedule_names[] = {"1f1b", "interleaved", "zb", "dualpipe", NULL};
+const char *const schedule_names[] = {
+    "1f1b", "interleaved", "zb", "zbv", "dualpipe", "dualpipev", NULL};
 const char *const loss_names[] = {"fused", "compiled", "eager", NULL};
 const char *const float_type_names[] = {"fp32", "bf16", "fp8", NULL};
 const char *const overlap_names[] = {"dp", "tp", "ep", "pp", NULL};
@@ -55,6 +56,12 @@ strategy_is_old_torchtitan(const struct strategy *strategy)
 
 	return strategy->framework == FRAMEWORK_TORCHTITAN && version &&
 	       version_compare(version, "0.3") < 0;
+}
+
+bool
+schedule_is_vee(int schedule)
+{
+	return schedule == SCHEDULE_ZBV || schedule == SCHEDULE_DUALPIPEV;
 }
 
 static void

@@ -54,7 +54,15 @@ struct recompute {
 
 enum dispatcher { DISPATCH_ALLTOALL, DISPATCH_ALLGATHER, DISPATCH_DEEPEP, DISPATCH_HYBRIDEP, DISPATCHERS };
 extern const char *const dispatcher_names[];
-enum schedule { SCHEDULE_1F1B, SCHEDULE_INTERLEAVED, SCHEDULE_ZB, SCHEDULE_DUALPIPE, SCHEDULES };
+enum schedule {
+	SCHEDULE_1F1B,
+	SCHEDULE_INTERLEAVED,
+	SCHEDULE_ZB,        /* ZB-H1, interleaved when vpp > 1 */
+	SCHEDULE_ZBV,
+	SCHEDULE_DUALPIPE,  /* from both ends, two copies of the parameters */
+	SCHEDULE_DUALPIPEV,
+	SCHEDULES
+};
 extern const char *const schedule_names[];
 enum loss_kernel { LOSS_FUSED, LOSS_COMPILED, LOSS_EAGER };
 extern const char *const loss_names[];
@@ -99,6 +107,9 @@ struct strategy {
 	int64_t micro_batches;          /* global / (micro * dp) */
 	int64_t experts_per_rank;
 };
+
+/* Chunks that run down the stages and back up, two a stage. */
+bool schedule_is_vee(int schedule);
 
 /* Everything not given, with the defaults of the command line's contract. */
 void strategy_init(struct strategy *strategy);

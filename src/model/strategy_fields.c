@@ -324,7 +324,7 @@ const struct field strategy_fields[] = {
 	       "replay launches from CUDA graphs (off)"),
 	CUSTOM("overlap", "dp,tp,ep,pp|none", read_overlap, overlap_words,
 	       "communication that runs behind computation (dp)"),
-	CHOICE("schedule", "1f1b|interleaved|zb|dualpipe", schedule, schedule_names,
+	CHOICE("schedule", "1f1b|interleaved|zb|zbv|dualpipe|dualpipev", schedule, schedule_names,
 	       "pipeline schedule (interleaved when VPP > 1, else 1f1b)"),
 	CUSTOM("framework", "megatron|deepspeed|torchtitan[@VERSION]", read_framework,
 	       framework_names, "whose rules and rank order hold (megatron)"),

@@ -56,6 +56,7 @@ const struct grid_rule grid_rules[] = {
 	ROW("GRID-008", ALL, chunks_filled, "no inner pipeline chunk is empty"),
 	ROW("MEG-028", ALL, virtual_needs_stages, "vpp over 1 needs pp over 1"),
 	ROW("GRID-009", ALL, schedule_fits, "the schedule and vpp agree"),
+	ROW("GRID-016", MEG | TT, schedule_filled, "the micro-batches fill the schedule"),
 	ROW("MEG-029", MEG, virtual_warm_up, "interleaving needs pp micro-batches"),
 	ROW("MEG-030", MEG, virtual_rounds, "interleaving: pp divides the micro-batches"),
 	ROW("MEG-021", MEG, layout_chunks_fit, "the layout has pp*vpp chunks"),

@@ -57,6 +57,7 @@ DECLARE_RULE(virtual_needs_stages);
 DECLARE_RULE(virtual_warm_up);
 DECLARE_RULE(virtual_rounds);
 DECLARE_RULE(schedule_fits);
+DECLARE_RULE(schedule_filled);
 DECLARE_RULE(layout_chunks_fit);
 
 /* strategy_rules_model.c: what the model's shapes allow */

@@ -384,7 +384,9 @@ overlap_obstacle(const struct strategy *s, const struct model *model)
 		return "needs ep over 1";
 	if (s->dispatcher == DISPATCH_ALLGATHER)
 		return "does not work with dispatcher allgather";
-	if (s->pp > 1 && s->vpp == 1)
+	if (s->schedule == SCHEDULE_ZB || s->schedule == SCHEDULE_ZBV)
+		return "needs passes in pairs, which zero-bubble schedules have none of";
+	if (s->pp > 1 && s->vpp == 1 && s->schedule != SCHEDULE_DUALPIPE)
 		return "needs vpp over 1 when pp is over 1";
 	if (s->recompute.kind == RECOMPUTE_FULL)
 		return "excludes full recompute";

@@ -31,6 +31,19 @@ any_recompute(void)
 	return choices[next(4)];
 }
 
+/* Another schedule than the degrees have by themselves, and expert overlap. */
+static void
+any_schedule(struct strategy *s)
+{
+	s->schedule = (int)next(SCHEDULES);
+	if (schedule_is_vee(s->schedule))
+		s->vpp = 2;
+	if (s->schedule == SCHEDULE_1F1B || s->schedule == SCHEDULE_DUALPIPE)
+		s->vpp = 1;
+	if (next(2))
+		s->overlap |= OVERLAP_EP;
+}
+
 /* A random valid strategy, or false. */
 static bool
 any_strategy(const struct fixture *f, struct strategy *s)
@@ -40,6 +53,8 @@ any_strategy(const struct fixture *f, struct strategy *s)
 	s->recompute = any_recompute();
 	s->zero = (int)next(2);
 	s->dispatcher = next(2) ? DISPATCH_ALLTOALL : DISPATCH_DEEPEP;
+	if (next(2))
+		any_schedule(s);
 	return strategy_first_violation(s, f->model) == NULL;
 }
 
