@@ -13,6 +13,12 @@ typedef int rank_fn(void *context, const struct identity *identity, int listener
  */
 int launch_ranks(int world, rank_fn *run, void *context);
 
+/*
+ * mpirun takes this process over and starts `world` ranks of it with the same arguments. Returns
+ * only when that cannot be: -1 with errno, or 1 when mpirun has started this process already.
+ */
+int launch_mpirun(int world, char *const *argv);
+
 /* A number that a child finds out (the parent must not touch a GPU before it forks). */
 typedef int count_fn(void *context);
 int count_in_child(count_fn *count, void *context);

@@ -3,8 +3,10 @@
  * moeplan-probe: does the plan hold on the real machine?
  *
  * Reads the command line and the plan, finds out who this process is, chooses a backend, and runs
- * as one rank, or, started alone, forks one rank for each GPU that the plan takes.
+ * as one rank, or, started alone, forks one rank for each GPU that the plan takes; for a rehearsal
+ * it has mpirun start them.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +43,7 @@ struct program {
 	const struct probe_plan *plan;
 	struct skew skew;
 	struct backend backend;
+	char *const *argv;
 };
 
 static void
@@ -105,7 +108,9 @@ print_help(void)
 	       "  srun moeplan-probe plan.json\n"
 	       "  mpirun -n 8 moeplan-probe plan.json --backend cpu\n"
 	       "  moeplan-probe plan.json          # alone: forks one rank for each GPU of one "
-	       "host\n\n");
+	       "host,\n"
+	       "                                   # or rehearses with mpirun where there is no "
+	       "GPU\n\n");
 	print_fields(probe_fields);
 	print_fields(output_fields);
 	return PROBE_YES;
@@ -166,9 +171,8 @@ choose_backend(struct program *p, int *devices)
 		diag_error(p->diags, nowhere, "there is no GPU to use: %s",
 		    p->backend.ops->error(&p->backend));
 		diag_last_hint(p->diags,
-		    "'mpirun -n %lld moeplan-probe PLAN --backend cpu' rehearses the plan "
-		    "without GPUs",
-		    (long long)p->plan->strategy.world);
+		    "'moeplan-probe %s --backend cpu' rehearses the plan without GPUs",
+		    p->plan->file);
 		return PROBE_ENVIRONMENT;
 	}
 	if (p->options.steps == 0)
@@ -267,6 +271,30 @@ run_launched(struct program *p, struct identity *identity)
 	return run_rank(p, identity, -1);
 }
 
+/* The cpu backend's ranks are MPI's: it comes back only when there is no mpirun. */
+static int
+run_mpirun(struct program *p)
+{
+	long long world = p->plan->strategy.world;
+	struct loc nowhere = {NULL, 0, 0};
+	int result;
+
+	if (!p->options.quiet)
+		fprintf(stderr, "moeplan-probe: note: starting %lld ranks with mpirun\n", world);
+	result = launch_mpirun((int)world, p->argv);
+	if (result > 0)
+		diag_error(p->diags, nowhere,
+		    "this mpirun tells its ranks apart by variables that are not known here");
+	else
+		diag_error(p->diags, nowhere,
+		    "the cpu backend talks over MPI, and mpirun cannot be started: %s",
+		    strerror(errno));
+	diag_last_hint(p->diags,
+	    "with Open MPI or MPICH: mpirun -n %lld moeplan-probe %s --backend cpu", world,
+	    p->plan->file);
+	return stop(p, PROBE_ENVIRONMENT);
+}
+
 static int
 run_alone(struct program *p, int devices)
 {
@@ -278,14 +306,8 @@ run_alone(struct program *p, int devices)
 
 	if (world == 1 && !p->backend.ops->times_count)
 		return run_rank(p, &one, -1);
-	if (!p->backend.ops->times_count) {
-		diag_error(p->diags, nowhere,
-		    "the cpu backend talks over MPI, and no MPI started this process");
-		diag_last_hint(p->diags,
-		    "start it with mpirun -n %lld moeplan-probe PLAN --backend cpu",
-		    (long long)world);
-		return stop(p, PROBE_ENVIRONMENT);
-	}
+	if (!p->backend.ops->times_count)
+		return run_mpirun(p);
 	if (world > devices) {
 		diag_error(p->diags, nowhere, "the plan takes %lld GPUs, this host has %d",
 		    (long long)world, devices);
@@ -335,6 +357,7 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	p = arena_alloc(arena, sizeof(*p));
 	p->arena = arena;
+	p->argv = argv;
 	p->diags = diags_new(arena);
 	if (read_arguments(p, argc, argv, &arguments) != 0)
 		status = stop(p, PROBE_USAGE);

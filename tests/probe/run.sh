@@ -125,7 +125,12 @@ fi
 # --- layouts over MPI -------------------------------------------------------------------------------
 
 if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
-	expect "alone without MPI" 3 "start it with mpirun -n 8" "$PROBE" "$scratch/eight.json" --backend cpu
+	expect "alone without mpirun" 3 "mpirun -n 8 moeplan-probe $scratch/eight.json --backend cpu" \
+		env PATH=/nowhere "$PROBE" "$scratch/eight.json" --backend cpu
+	expect "an mpirun that starts no ranks" 3 "tells its ranks apart" \
+		env MOEPLAN_PROBE_STARTED=1 "$PROBE" "$scratch/eight.json" --backend cpu
+	expect "alone" 0 "the plan was rehearsed" "$MOEPLAN" probe "$scratch/faults.json" --steps 1
+	expect "alone, found wrong" 2 "is no load" "$MOEPLAN" probe "$scratch/faults.json" --load-skew x
 	layout tp2 $tiny 2 tp=2,pp=1,cp=1,ep=1,etp=2,vpp=1
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	expect "an MPI singleton" 3 "MPI says rank 0 of 1" env RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 \
