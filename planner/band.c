@@ -20,12 +20,12 @@
 /* `make bands` writes what stands between the marks. */
 /* bands: begin */
 const struct band step_bands[STEP_CLASSES] = {
-    [STEP_DENSE_HOPPER] = {"dense models on NVIDIA Hopper and before", 149, 0.846, 1.172, 0.80},
-    [STEP_DENSE_BLACKWELL] = {"dense models on NVIDIA Blackwell", 106, 0.860, 1.205, 0.83},
-    [STEP_MOE_HOPPER] = {"MoE models on NVIDIA Hopper and before", 49, 0.826, 1.260, 0.80},
-    [STEP_MOE_HOPPER_WIDE] = {"the same, experts beyond the NVLink domain", 44, 0.820, 1.314, 0.80},
-    [STEP_MOE_BLACKWELL] = {"MoE models on NVIDIA Blackwell", 103, 0.695, 1.712, 0.80},
-    [STEP_OTHER_MAKERS] = {"GPUs of other makers", 15, 0.917, 1.426, 0.00},
+    [STEP_DENSE_HOPPER] = {"dense models on NVIDIA Hopper and before", 149, 0.845, 1.161, 0.80},
+    [STEP_DENSE_BLACKWELL] = {"dense models on NVIDIA Blackwell", 106, 0.868, 1.195, 0.81},
+    [STEP_MOE_HOPPER] = {"MoE models on NVIDIA Hopper and before", 49, 0.821, 1.256, 0.84},
+    [STEP_MOE_HOPPER_WIDE] = {"the same, experts beyond the NVLink domain", 44, 0.790, 1.479, 0.80},
+    [STEP_MOE_BLACKWELL] = {"MoE models on NVIDIA Blackwell", 103, 0.718, 1.629, 0.78},
+    [STEP_OTHER_MAKERS] = {"GPUs of other makers", 15, 0.920, 1.439, 0.00},
 };
 const struct band memory_bands[MEMORY_CLASSES] = {
     [MEMORY_BY_HAND] = {"Megatron", 27, 0.989, 1.057, 0.81},
