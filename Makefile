@@ -224,6 +224,10 @@ CUDA_CU = $(wildcard probe/*.cu)
 PROBE_SO = probe/backend_cpu.c probe/host_kernels.c $(CUDA_SRC)
 PROBE_SRC = $(filter-out $(PROBE_SO) probe/probe_main.c,$(wildcard probe/*.c))
 PROBE_TEST_SRC = $(wildcard tests/probe/*.c)
+FAULTS_SRC = tests/probe/faults.c tests/probe/blocking.c
+KERNELS_SRC = tests/probe/kernels.c tests/probe/emulated.c probe/host_kernels.c
+CUDA_CALLS_SRC = tests/probe/cuda_calls.c tests/probe/emulated.c $(wildcard tests/probe/fake_*.c) \
+	$(CUDA_SRC) $(PROBE_SRC)
 PROBE_LIBS = -lyaml -lcjson -lm -lpthread -ldl
 cflags_of_mpi = $(shell $(MPICC) --showme:compile 2>/dev/null || $(MPICC) -compile_info 2>/dev/null | cut -d' ' -f2-)
 libs_of_mpi = $(shell $(MPICC) --showme:link 2>/dev/null || $(MPICC) -link_info 2>/dev/null | cut -d' ' -f2-)
@@ -257,14 +261,38 @@ $(OBJ)/moeplan-probe-cuda.so: $(CUDA_SRC:%.c=$(OBJ)/pic/%.o) $(CUDA_CU:%.cu=$(OB
 	$(call say,LD)$(CC) $(CFLAGS) -shared -Wl,--no-undefined -o $@ $^ -L$(CUDA_HOME)/lib64 -lnccl -lcublas \
 		-lcudart -lstdc++ -lm
 
-$(OBJ)/tests/probe/faults: $(call objects,$(PROBE_TEST_SRC) probe/host_kernels.c) $(OBJ)/libprobe.a $(OBJ)/libmoeplan.a
+$(OBJ)/tests/probe/faults: $(call objects,$(FAULTS_SRC) probe/host_kernels.c) $(OBJ)/libprobe.a $(OBJ)/libmoeplan.a
 	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
+
+# The cuda backend without a GPU: its kernels as C++ and its host side over stand-ins for CUDA's
+# libraries, under sanitizers in every kind of build.
+HOST_CXX = $(if $(findstring clang,$(CC)),clang++,g++)
+on_host = $(patsubst %.c,$(OBJ)/on-host/%.o,$(1)) $(OBJ)/on-host/probe/cuda_kernels.o
+
+$(OBJ)/on-host/%.o: %.c $(OBJ)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SANITIZE_asan) $(if $(CUDA_HOME),-isystem $(CUDA_HOME)/include) \
+		-MMD -MP -c -o $@ $<
+
+$(OBJ)/on-host/probe/cuda_kernels.o: probe/cuda_kernels.cu $(OBJ)/flags
+	@mkdir -p $(@D)
+	$(call say,CXX)$(HOST_CXX) -x c++ -std=c++17 -O2 -g -Wall -Wextra -Werror $(SANITIZE_asan) -I. \
+		-Itests/probe/emulated -MMD -MP -c -o $@ $<
+
+$(OBJ)/tests/probe/kernels: $(call on_host,$(KERNELS_SRC))
+	$(call say,LD)$(HOST_CXX) $(SANITIZE_asan) $(LDFLAGS) -o $@ $^ -lm
+
+$(OBJ)/tests/probe/cuda_calls: $(call on_host,$(CUDA_CALLS_SRC)) $(OBJ)/libmoeplan.a
+	$(call say,LD)$(HOST_CXX) $(SANITIZE_asan) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
 
 # What this machine can build.
 probe_backends = $(if $(shell command -v $(MPICC) 2>/dev/null),$(OBJ)/moeplan-probe-cpu.so) \
 	$(if $(wildcard $(CUDA_HOME)/include/nccl.h),$(OBJ)/moeplan-probe-cuda.so)
+probe_tests = $(addprefix $(OBJ)/tests/probe/,faults kernels \
+	$(if $(wildcard $(CUDA_HOME)/include/nccl.h),cuda_calls))
 
-probe-programs: $(OBJ)/moeplan-probe $(OBJ)/tests/probe/faults $$(probe_backends)
+probe-programs: $(OBJ)/moeplan-probe $$(probe_backends)
+probe-tests: $$(probe_tests)
 
 probe: ## Build ./moeplan-probe and the backends that this machine can build (CUDA_HOME=, MPICC=)
 	@$(SUBMAKE) probe-programs
@@ -275,7 +303,7 @@ probe: ## Build ./moeplan-probe and the backends that this machine can build (CU
 
 check-probe: ## Build the probe and test it: faults, layouts over MPI, the cuda backend without a GPU
 	@sh tests/setup.sh demo probe
-	@$(SUBMAKE) all probe-programs
+	@$(SUBMAKE) all probe-programs probe-tests
 	@$(RUN) probe
 
 install-probe: probe ## Install moeplan-probe and its backends
@@ -283,7 +311,8 @@ install-probe: probe ## Install moeplan-probe and its backends
 	install -m 755 moeplan-probe $(BINDIR)/moeplan-probe
 	install -m 755 moeplan-probe-*.so $(DESTDIR)$(PREFIX)/lib/moeplan/
 
--include $(patsubst %.c,$(OBJ)/%.d,$(wildcard probe/*.c) $(PROBE_TEST_SRC)) $(PROBE_SO:%.c=$(OBJ)/pic/%.d)
+-include $(patsubst %.c,$(OBJ)/%.d,$(wildcard probe/*.c) $(PROBE_TEST_SRC)) $(PROBE_SO:%.c=$(OBJ)/pic/%.d) \
+	$(patsubst %.c,$(OBJ)/on-host/%.d,$(KERNELS_SRC) $(CUDA_CALLS_SRC)) $(OBJ)/on-host/probe/cuda_kernels.d
 
 # --- install --------------------------------------------------------------------------------------
 
@@ -326,5 +355,5 @@ help: ## Show this list
 
 FORCE:
 .PHONY: all tests benches fuzzers demo test conformance check-deps check-asan run-suites check-valgrind fuzz lint \
-	format bench accuracy bands fit docs probe probe-programs check-probe install-probe install uninstall dist clean help FORCE
+	format bench accuracy bands fit docs probe probe-programs probe-tests check-probe install-probe install uninstall dist clean help FORCE
 .DELETE_ON_ERROR:

@@ -11,10 +11,9 @@
 
 typedef __nv_bfloat16 bf16;
 
-enum { THREADS = 256 };
-
-/* A test that runs these on a host has launches, and a limit of blocks, of its own. */
+/* A test that runs these on a host has launches and smaller sizes of its own. */
 #ifndef LAUNCH
+#define THREADS 256
 #define LAUNCH(kernel, blocks, stream, ...)                                                        \
 	kernel<<<blocks, THREADS, 0, static_cast<cudaStream_t>(stream)>>>(__VA_ARGS__)
 #define MOST_BLOCKS (1 << 16)

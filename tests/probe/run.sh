@@ -78,14 +78,37 @@ for form in json csv; do
 	verdict "a placement as $form" $?
 done
 
+many() { # NAME PROGRAM ARGUMENT...: prints "N passed, ..." itself
+	name=$1
+	shift
+	timeout 1200 "$@" >"$scratch/log" 2>&1
+	verdict "$name" $?
+	ok=$(sed -n 's/^\([0-9]*\) passed, .*/\1/p' "$scratch/log")
+	passed=$((passed + ${ok:-1} - 1))
+}
+
+short() { # FILE RANKS PINS: a plan whose step takes seconds
+	"$MOEPLAN" plan $tiny "node:1 gpu:$2 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s" --seq-len 16 \
+		--global-batch 8 --pin "$3,cp=1,micro_batch=1" --quiet --format json --output "$scratch/$1.json" \
+		>"$scratch/log" 2>&1
+	verdict "a short plan $1" $?
+}
+
 # --- faults ---------------------------------------------------------------------------------------
 
 plan faults $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,micro_batch=1
 verdict "a plan for the faults" $?
-"$OBJ/tests/probe/faults" "$scratch/faults.json" >"$scratch/log" 2>&1
-verdict faults $?
-ok=$(sed -n 's/^\([0-9]*\) passed, .*/\1/p' "$scratch/log")
-passed=$((passed + ${ok:-1} - 1))
+many faults "$OBJ/tests/probe/faults" "$scratch/faults.json"
+
+# --- the cuda backend on this host --------------------------------------------------------------------
+
+many "kernels" "$OBJ/tests/probe/kernels"
+if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
+	short short-ep 4 tp=2,pp=1,ep=2,etp=1,vpp=1
+	short short-pp 4 tp=1,pp=2,ep=2,etp=1,vpp=2
+	many "calls of the cuda backend" "$OBJ/tests/probe/cuda_calls" "$scratch/short-ep.json" \
+		"$scratch/short-pp.json"
+fi
 
 # --- refusals -------------------------------------------------------------------------------------
 

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How does NCCL behave with communicators that do not block?
+ *
+ * A call returns ncclInProgress, and its work comes onto the stream a few questions later; until
+ * then the communicator takes no other call. Ranks are processes with sockets between them: every
+ * operation sends what each member needs, takes what the others sent, and sums in their order.
+ */
+#include <cuda_runtime.h>
+#include <errno.h>
+#include <nccl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/probe/bf16.h"
+#include "tests/probe/fake_cuda.h"
+
+enum { MAX_COMMS = 64, MAX_OPS = 2 * FAKE_MAX_RANKS };
+
+/* nccl.h declares them without their arguments. */
+ncclResult_t ncclGroupStart(void);
+ncclResult_t ncclGroupEnd(void);
+
+int fake_own_rank;
+static int ends[FAKE_MAX_RANKS][FAKE_MAX_RANKS], n_ranks = 1;
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+struct message {
+	long comm;
+	int from;
+	size_t length;
+	char *bytes;
+	struct message *next;
+};
+
+struct line {
+	char *out;
+	size_t out_length, in_got;
+	size_t head[2]; /* communicator, length */
+	char *bytes;
+};
+
+static struct line lines[FAKE_MAX_RANKS];
+static struct message *arrived, **arrived_end = &arrived;
+
+static void
+keep(long comm, int from, char *bytes, size_t length)
+{
+	struct message *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		abort();
+	*m = (struct message){comm, from, length, bytes, NULL};
+	*arrived_end = m;
+	arrived_end = &m->next;
+}
+
+static void
+send_to(long comm, int rank, const void *bytes, size_t length)
+{
+	size_t head[2] = {(size_t)comm, length};
+	struct line *line = &lines[rank];
+
+	if (rank == fake_own_rank) {
+		char *copy = malloc(length + 1);
+
+		memcpy(copy, bytes, length);
+		keep(comm, rank, copy, length);
+		return;
+	}
+	line->out = realloc(line->out, line->out_length + sizeof(head) + length);
+	if (!line->out)
+		abort();
+	memcpy(line->out + line->out_length, head, sizeof(head));
+	memcpy(line->out + line->out_length + sizeof(head), bytes, length);
+	line->out_length += sizeof(head) + length;
+}
+
+static void
+flush(int rank)
+{
+	struct line *line = &lines[rank];
+	ssize_t n = 1;
+
+	while (line->out_length > 0 && n > 0) {
+		n = send(ends[fake_own_rank][rank], line->out, line->out_length,
+		    MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n <= 0)
+			return;
+		line->out_length -= (size_t)n;
+		memmove(line->out, line->out + n, line->out_length);
+	}
+}
+
+static bool
+take_in(int rank)
+{
+	struct line *line = &lines[rank];
+	size_t size = sizeof(line->head);
+	bool in_head = line->in_got < size;
+	char *to = in_head ? (char *)line->head + line->in_got : line->bytes + line->in_got - size;
+	size_t wanted = (in_head ? size : size + line->head[1]) - line->in_got;
+	ssize_t n = wanted ? recv(ends[fake_own_rank][rank], to, wanted, MSG_DONTWAIT) : 0;
+
+	if (n <= 0 && wanted)
+		return false;
+	line->in_got += (size_t)n;
+	if (line->in_got == size && in_head)
+		line->bytes = malloc(line->head[1] + 1);
+	if (line->in_got < size || line->in_got < size + line->head[1])
+		return true;
+	keep((long)line->head[0], rank, line->bytes, line->head[1]);
+	line->bytes = NULL;
+	line->in_got = 0;
+	return true;
+}
+
+static const struct message *
+peek(long comm, int from)
+{
+	const struct message *m = arrived;
+
+	while (m && (m->comm != comm || m->from != from))
+		m = m->next;
+	return m;
+}
+
+static void
+drop(const struct message *gone)
+{
+	struct message **at = &arrived, *m;
+
+	while (*at != gone)
+		at = &(*at)->next;
+	m = *at;
+	*at = m->next;
+	if (!m->next)
+		arrived_end = at;
+	free(m->bytes);
+	free(m);
+}
+
+int
+fake_prepare(int world)
+{
+	int pair[2], i, j;
+
+	n_ranks = world;
+	for (i = 0; i < world; i++)
+		for (j = 0; j < i; j++) {
+			if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+				return -1;
+			ends[i][j] = pair[0];
+			ends[j][i] = pair[1];
+		}
+	return 0;
+}
+
+/* Ends of other ranks are closed: a rank that dies is gone for its peers. */
+void
+fake_rank(int rank, unsigned seed)
+{
+	int i, j;
+
+	fake_own_rank = rank;
+	fake_seed(seed);
+	for (i = 0; i < n_ranks; i++)
+		for (j = 0; j < n_ranks; j++)
+			if (i != j && i != rank)
+				close(ends[i][j]);
+}
+
+/* --- communicators ------------------------------------------------------------------------ */
+
+enum what { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, SEND, RECV };
+
+struct op {
+	enum what what;
+	const void *send;
+	void *recv;
+	size_t count;
+	ncclDataType_t type;
+	int peer;
+};
+
+struct work {
+	ncclComm_t comm;
+	cudaStream_t stream;
+	bool started;
+	int n;
+	struct op ops[MAX_OPS];
+};
+
+struct ncclComm {
+	long id;
+	int size, rank, members[FAKE_MAX_RANKS];
+	ncclResult_t error;
+	bool aborted;
+	int busy;	   /* questions until the call is through */
+	struct work *work; /* comes onto its stream then */
+	bool splitting;
+	int color, key;
+	long splits;
+	ncclComm_t *child;
+};
+
+static struct ncclComm *comms[MAX_COMMS];
+static int n_comms;
+static int depth;
+static struct work *group_work;
+
+static ncclComm_t
+new_comm(long id)
+{
+	ncclComm_t comm = calloc(1, sizeof(*comm));
+
+	if (!comm || n_comms == MAX_COMMS)
+		abort();
+	comm->id = id;
+	comm->busy = 1 + (int)(fake_random() % 4);
+	comms[n_comms++] = comm;
+	return comm;
+}
+
+static ncclResult_t
+ready(ncclComm_t comm)
+{
+	if (!comm)
+		return ncclInvalidArgument;
+	if (comm->busy || comm->splitting) {
+		fake_violate("a communicator was used before its last call was through");
+		return comm->error = ncclInvalidArgument;
+	}
+	return comm->error;
+}
+
+static size_t
+type_bytes(ncclDataType_t type)
+{
+	return type == ncclBfloat16 ? 2 : 4;
+}
+
+ncclResult_t
+ncclCommInitRankConfig(ncclComm_t *comm, int size, ncclUniqueId id, int rank, ncclConfig_t *config)
+{
+	int i;
+
+	*comm = NULL;
+	if (fake_failing("ncclCommInitRankConfig") || config->blocking != 0 || size != n_ranks ||
+	    strcmp(id.internal, "fake id") != 0)
+		return ncclUnhandledCudaError;
+	*comm = new_comm(1);
+	(*comm)->size = size;
+	(*comm)->rank = rank;
+	for (i = 0; i < size; i++)
+		(*comm)->members[i] = i;
+	return ncclInProgress;
+}
+
+ncclResult_t
+ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t *child, ncclConfig_t *config)
+{
+	int mine[2] = {color, key}, i;
+
+	if (fake_failing("ncclCommSplit") || ready(parent) != ncclSuccess || config)
+		return ncclInvalidUsage;
+	parent->splitting = true;
+	parent->color = color;
+	parent->key = key;
+	parent->child = child;
+	parent->splits++;
+	*child = NULL;
+	for (i = 0; i < parent->size; i++)
+		send_to(parent->id, parent->members[i], mine, sizeof(mine));
+	return ncclInProgress;
+}
+
+static void
+finish_split(ncclComm_t parent)
+{
+	int all[FAKE_MAX_RANKS][2], i, key;
+	ncclComm_t child;
+
+	for (i = 0; i < parent->size; i++)
+		if (!peek(parent->id, parent->members[i]))
+			return;
+	for (i = 0; i < parent->size; i++) {
+		const struct message *m = peek(parent->id, parent->members[i]);
+
+		memcpy(all[i], m->bytes, sizeof(all[i]));
+		drop(m);
+	}
+	parent->splitting = false;
+	if (parent->color == NCCL_SPLIT_NOCOLOR)
+		return;
+	child = new_comm(1000 * parent->splits + parent->color + 2);
+	for (key = 0; key < 64; key++)
+		for (i = 0; i < parent->size; i++)
+			if (all[i][0] == parent->color && all[i][1] == key) {
+				if (parent->members[i] == fake_own_rank)
+					child->rank = child->size;
+				child->members[child->size++] = parent->members[i];
+			}
+	*parent->child = child;
+}
+
+static enum fake_step run_work(void *closure);
+
+void
+fake_nccl_advance(void)
+{
+	int i;
+
+	for (i = 0; i < n_ranks; i++)
+		if (i != fake_own_rank) {
+			flush(i);
+			while (take_in(i))
+				;
+		}
+	for (i = 0; i < n_comms; i++) {
+		if (comms[i]->splitting)
+			finish_split(comms[i]);
+		if (comms[i]->busy == 0 || --comms[i]->busy > 0 || !comms[i]->work)
+			continue;
+		fake_enqueue(comms[i]->work->stream, run_work, comms[i]->work);
+		comms[i]->work = NULL;
+	}
+}
+
+ncclResult_t
+ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
+{
+	if (fake_failing("ncclCommGetAsyncError"))
+		return ncclInternalError;
+	fake_nccl_advance();
+	*error = comm->error;
+	if (comm->error == ncclSuccess && fake_failing("an operation"))
+		*error = comm->error = ncclRemoteError;
+	if (comm->error == ncclSuccess && (comm->busy || comm->splitting))
+		*error = ncclInProgress;
+	return ncclSuccess;
+}
+
+ncclResult_t
+ncclCommCount(const ncclComm_t comm, int *size)
+{
+	if (fake_failing("ncclCommCount") || ready((ncclComm_t)comm) != ncclSuccess)
+		return ncclInvalidArgument;
+	*size = comm->size;
+	return ncclSuccess;
+}
+
+ncclResult_t
+ncclCommAbort(ncclComm_t comm)
+{
+	if (comm->aborted)
+		fake_violate("a communicator was aborted twice");
+	comm->aborted = true;
+	return ncclSuccess;
+}
+
+/* --- operations --------------------------------------------------------------------------- */
+
+static void
+start(ncclComm_t c, const struct op *op)
+{
+	size_t bytes = op->count * type_bytes(op->type);
+	int i;
+
+	if (op->what == SEND)
+		send_to(c->id, c->members[op->peer], op->send, bytes);
+	for (i = 0; i < c->size && op->what != SEND && op->what != RECV; i++)
+		send_to(c->id, c->members[i],
+		    op->what == REDUCE_SCATTER ? (const char *)op->send + (size_t)i * bytes
+					       : op->send,
+		    bytes);
+}
+
+static bool
+all_there(ncclComm_t c, const struct op *op)
+{
+	size_t bytes = op->count * type_bytes(op->type);
+	int i;
+
+	for (i = 0; i < c->size; i++) {
+		const struct message *m = peek(c->id, c->members[i]);
+
+		if (op->what == SEND || (op->what == RECV && i != op->peer))
+			continue;
+		if (!m)
+			return false;
+		if (m->length != bytes) {
+			c->error = ncclInternalError; /* others meant another operation */
+			return false;
+		}
+	}
+	return op->what != SEND || lines[c->members[op->peer]].out_length == 0;
+}
+
+static void
+sum_up(const struct op *op, float *sums, const char *bytes, bool first)
+{
+	size_t i;
+
+	for (i = 0; i < op->count; i++) {
+		float value = op->type == ncclBfloat16
+				  ? float_of(((const uint16_t *)(const void *)bytes)[i])
+				  : ((const float *)(const void *)bytes)[i];
+
+		sums[i] = first ? value : sums[i] + value;
+	}
+}
+
+static void
+store_sums(const struct op *op, const float *sums)
+{
+	size_t i;
+
+	for (i = 0; i < op->count; i++)
+		if (op->type == ncclBfloat16)
+			((uint16_t *)op->recv)[i] = bf16_of(sums[i]);
+		else
+			((float *)op->recv)[i] = sums[i];
+}
+
+static void
+finish(ncclComm_t c, const struct op *op)
+{
+	size_t bytes = op->count * type_bytes(op->type);
+	float *sums = calloc(op->count + 1, sizeof(*sums));
+	int i;
+
+	for (i = 0; i < c->size; i++) {
+		const struct message *m = peek(c->id, c->members[i]);
+
+		if (op->what == SEND || (op->what == RECV && i != op->peer))
+			continue;
+		if (op->what == ALL_GATHER)
+			memcpy((char *)op->recv + (size_t)i * bytes, m->bytes, bytes);
+		else if (op->what == RECV)
+			memcpy(op->recv, m->bytes, bytes);
+		else
+			sum_up(op, sums, m->bytes, i == 0);
+		drop(m);
+	}
+	if (op->what == ALL_REDUCE || op->what == REDUCE_SCATTER)
+		store_sums(op, sums);
+	free(sums);
+}
+
+static enum fake_step
+run_work(void *closure)
+{
+	struct work *w = closure;
+	int i;
+
+	if (w->comm->aborted || (!w->started && fake_random() % 2))
+		return FAKE_WAITING;
+	for (i = 0; i < w->n && !w->started; i++)
+		start(w->comm, &w->ops[i]);
+	w->started = true;
+	for (i = 0; i < w->n; i++)
+		if (!all_there(w->comm, &w->ops[i]))
+			return FAKE_WAITING;
+	for (i = 0; i < w->n; i++)
+		finish(w->comm, &w->ops[i]);
+	return FAKE_DONE;
+}
+
+ncclResult_t
+ncclGroupStart(void)
+{
+	if (fake_failing("ncclGroupStart"))
+		return ncclSystemError;
+	depth++;
+	return ncclSuccess;
+}
+
+ncclResult_t
+ncclGroupEnd(void)
+{
+	struct work *w = group_work;
+
+	if (depth == 0)
+		fake_violate("a group was ended that was not begun");
+	depth--;
+	if (depth > 0 || !w)
+		return ncclSuccess;
+	group_work = NULL;
+	if (fake_failing("ncclGroupEnd")) {
+		free(w);
+		return ncclSystemError;
+	}
+	w->comm->work = w;
+	w->comm->busy = 1 + (int)(fake_random() % 4);
+	return ncclInProgress;
+}
+
+static ncclResult_t
+post(const char *name, struct op op, ncclComm_t comm, cudaStream_t stream)
+{
+	ncclResult_t result;
+
+	if (fake_failing(name))
+		return ncclInvalidArgument;
+	result = ready(comm);
+	if (result != ncclSuccess)
+		return result;
+	if (!group_work) {
+		group_work = calloc(1, sizeof(*group_work));
+		*group_work = (struct work){.comm = comm, .stream = stream};
+	}
+	if (group_work->n == MAX_OPS || group_work->comm != comm || group_work->stream != stream)
+		abort();
+	group_work->ops[group_work->n++] = op;
+	if (depth > 0)
+		return ncclSuccess;
+	depth++;
+	return ncclGroupEnd();
+}
+
+ncclResult_t
+ncclAllReduce(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
+    ncclComm_t comm, cudaStream_t stream)
+{
+	(void)op;
+	return post(
+	    "ncclAllReduce", (struct op){ALL_REDUCE, send, recv, count, type, 0}, comm, stream);
+}
+
+ncclResult_t
+ncclReduceScatter(const void *send, void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
+    ncclComm_t comm, cudaStream_t stream)
+{
+	(void)op;
+	return post("ncclReduceScatter", (struct op){REDUCE_SCATTER, send, recv, count, type, 0},
+	    comm, stream);
+}
+
+ncclResult_t
+ncclAllGather(const void *send, void *recv, size_t count, ncclDataType_t type, ncclComm_t comm,
+    cudaStream_t stream)
+{
+	return post(
+	    "ncclAllGather", (struct op){ALL_GATHER, send, recv, count, type, 0}, comm, stream);
+}
+
+ncclResult_t
+ncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+    cudaStream_t stream)
+{
+	return post("ncclSend", (struct op){SEND, send, NULL, count, type, peer}, comm, stream);
+}
+
+ncclResult_t
+ncclRecv(
+    void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
+{
+	return post("ncclRecv", (struct op){RECV, NULL, recv, count, type, peer}, comm, stream);
+}
+
+/* --- the rest ----------------------------------------------------------------------------- */
+
+ncclResult_t
+ncclGetUniqueId(ncclUniqueId *id)
+{
+	memset(id, 0, sizeof(*id));
+	snprintf(id->internal, sizeof(id->internal), "fake id");
+	return fake_failing("ncclGetUniqueId") ? ncclSystemError : ncclSuccess;
+}
+
+ncclResult_t
+ncclGetVersion(int *version)
+{
+	*version = 22809;
+	return ncclSuccess;
+}
+
+const char *
+ncclGetErrorString(ncclResult_t result)
+{
+	return result == ncclRemoteError ? "fake: a peer is gone" : "fake: an error";
+}
+
+const char *
+ncclGetLastError(ncclComm_t comm)
+{
+	(void)comm;
+	return "fake: what went wrong last";
+}
