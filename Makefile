@@ -248,7 +248,7 @@ $(CUDA_SRC:%.c=$(OBJ)/pic/%.o): $(OBJ)/pic/%.o: %.c $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) -fPIC -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<
 
-$(OBJ)/pic/probe/%.o: probe/%.cu probe/cuda_kernels.h
+$(OBJ)/pic/probe/%.o: probe/%.cu probe/cuda_grid.h probe/cuda_kernels.h
 	@mkdir -p $(@D)
 	$(call say,NVCC)$(CUDA_HOME)/bin/nvcc -O2 -std=c++17 -I. -Werror all-warnings \
 		-Xcompiler -fPIC,-Wall,-Wextra,-Werror $(foreach arch,$(CUDA_ARCH),$(call gencode,$(arch))) \
@@ -267,14 +267,14 @@ $(OBJ)/tests/probe/faults: $(call objects,$(FAULTS_SRC) probe/host_kernels.c) $(
 # The cuda backend without a GPU: its kernels as C++ and its host side over stand-ins for CUDA's
 # libraries, under sanitizers in every kind of build.
 HOST_CXX = $(if $(findstring clang,$(CC)),clang++,g++)
-on_host = $(patsubst %.c,$(OBJ)/on-host/%.o,$(1)) $(OBJ)/on-host/probe/cuda_kernels.o
+on_host = $(patsubst %.c,$(OBJ)/on-host/%.o,$(1)) $(CUDA_CU:%.cu=$(OBJ)/on-host/%.o)
 
 $(OBJ)/on-host/%.o: %.c $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SANITIZE_asan) $(if $(CUDA_HOME),-isystem $(CUDA_HOME)/include) \
 		-MMD -MP -c -o $@ $<
 
-$(OBJ)/on-host/probe/cuda_kernels.o: probe/cuda_kernels.cu $(OBJ)/flags
+$(OBJ)/on-host/%.o: %.cu $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(call say,CXX)$(HOST_CXX) -x c++ -std=c++17 -O2 -g -Wall -Wextra -Werror $(SANITIZE_asan) -I. \
 		-Itests/probe/emulated -MMD -MP -c -o $@ $<
@@ -312,7 +312,7 @@ install-probe: probe ## Install moeplan-probe and its backends
 	install -m 755 moeplan-probe-*.so $(DESTDIR)$(PREFIX)/lib/moeplan/
 
 -include $(patsubst %.c,$(OBJ)/%.d,$(wildcard probe/*.c) $(PROBE_TEST_SRC)) $(PROBE_SO:%.c=$(OBJ)/pic/%.d) \
-	$(patsubst %.c,$(OBJ)/on-host/%.d,$(KERNELS_SRC) $(CUDA_CALLS_SRC)) $(OBJ)/on-host/probe/cuda_kernels.d
+	$(patsubst %.c,$(OBJ)/on-host/%.d,$(KERNELS_SRC) $(CUDA_CALLS_SRC)) $(CUDA_CU:%.cu=$(OBJ)/on-host/%.d)
 
 # --- install --------------------------------------------------------------------------------------
 

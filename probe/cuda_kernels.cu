@@ -7,36 +7,10 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
+#include "probe/cuda_grid.h"
 #include "probe/cuda_kernels.h"
 
 typedef __nv_bfloat16 bf16;
-
-/* A test that runs these on a host has launches and smaller sizes of its own. */
-#ifndef LAUNCH
-#define THREADS 256
-#define LAUNCH(kernel, blocks, stream, ...)                                                        \
-	kernel<<<blocks, THREADS, 0, static_cast<cudaStream_t>(stream)>>>(__VA_ARGS__)
-#define MOST_BLOCKS (1 << 16)
-#endif
-
-static unsigned
-at_most(int64_t blocks)
-{
-	return (unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
-}
-
-static unsigned
-blocks_for(int64_t items)
-{
-	return at_most((items + THREADS - 1) / THREADS);
-}
-
-#define EACH(i, n)                                                                                 \
-	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n);                  \
-	     i += (int64_t)gridDim.x * blockDim.x)
-/* One block a row, since a division an element would cost more than the row's bytes. */
-#define EACH_ROW(row, n) for (int64_t row = blockIdx.x; row < (n); row += gridDim.x)
-#define EACH_COL(i, n) for (int64_t i = threadIdx.x; i < (n); i += blockDim.x)
 
 /* --- rows --------------------------------------------------------------------------------- */
 

@@ -6,35 +6,23 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
+#include "probe/cuda_grid.h"
 #include "probe/cuda_kernels.h"
 
 typedef __nv_bfloat16 bf16;
 
-enum { THREADS = 256, STATS = 3 };
-
-#ifndef LAUNCH /* as in cuda_kernels.cu */
-#define LAUNCH(kernel, blocks, stream, ...)                                                        \
-	kernel<<<blocks, THREADS, 0, static_cast<cudaStream_t>(stream)>>>(__VA_ARGS__)
-#define MOST_BLOCKS (1 << 16)
-#endif
-#define EACH_ROW(row, n) for (int64_t row = blockIdx.x; row < (n); row += gridDim.x)
-#define EACH_COL(i, n) for (int64_t i = threadIdx.x; i < (n); i += blockDim.x)
-
-static unsigned
-blocks_of(int64_t rows)
-{
-	return (unsigned)(rows < MOST_BLOCKS ? rows : MOST_BLOCKS);
-}
+enum { STATS = 3 };
 
 /* Tokens repeat, so that rows of the table meet: atomic. */
 static __global__ void
 scatter_rows(float *to, const bf16 *in, const int32_t *rows, int64_t n, int64_t width)
 {
-	EACH_ROW(at, n) {
+	EACH_ROW(at, n)
+	{
 		int32_t row = rows[at];
 
 		EACH_COL(i, row >= 0 ? width : 0)
-			atomicAdd(&to[row * width + i], __bfloat162float(in[at * width + i]));
+		atomicAdd(&to[row * width + i], __bfloat162float(in[at * width + i]));
 	}
 }
 
@@ -44,7 +32,7 @@ cuda_scatter_add(
 {
 	if (n == 0)
 		return 0;
-	LAUNCH(scatter_rows, blocks_of(n), stream, to, static_cast<const bf16 *>(in), rows, n, width);
+	LAUNCH(scatter_rows, at_most(n), stream, to, static_cast<const bf16 *>(in), rows, n, width);
 	return cudaGetLastError();
 }
 
@@ -66,17 +54,19 @@ stats_rows(float *stats, const bf16 *logits, const int32_t *targets, int64_t row
 {
 	__shared__ pair parts[THREADS];
 
-	EACH_ROW(at, rows) {
+	EACH_ROW(at, rows)
+	{
 		const bf16 *row = logits + at * cols;
 		pair own = {-3e38f, 0};
 
 		EACH_COL(i, cols)
-			own = unite(own, {__bfloat162float(row[i]), 1});
+		own = unite(own, {__bfloat162float(row[i]), 1});
 		parts[threadIdx.x] = own;
-		for (int half = THREADS / 2; half > 0; half /= 2) {
+		for (unsigned half = THREADS / 2; half > 0; half /= 2) {
 			__syncthreads();
 			if (threadIdx.x < half)
-				parts[threadIdx.x] = unite(parts[threadIdx.x], parts[threadIdx.x + half]);
+				parts[threadIdx.x] =
+				    unite(parts[threadIdx.x], parts[threadIdx.x + half]);
 		}
 		if (threadIdx.x == 0) {
 			stats[at * STATS] = parts[0].most;
@@ -94,7 +84,8 @@ cuda_loss_stats(void *stream, float *stats, const void *logits, const int32_t *t
 {
 	if (rows == 0)
 		return 0;
-	LAUNCH(stats_rows, blocks_of(rows), stream, stats, static_cast<const bf16 *>(logits), targets, rows, cols);
+	LAUNCH(stats_rows, at_most(rows), stream, stats, static_cast<const bf16 *>(logits), targets,
+	    rows, cols);
 	return cudaGetLastError();
 }
 
@@ -102,7 +93,8 @@ static __global__ void
 loss_rows(float *losses, bf16 *logits, const float *stats, int ranks, const int32_t *targets,
     int64_t rows, int64_t cols)
 {
-	EACH_ROW(at, rows) {
+	EACH_ROW(at, rows)
+	{
 		bf16 *row = logits + at * cols;
 		pair whole = {-3e38f, 0};
 		float target = 0;
@@ -113,7 +105,8 @@ loss_rows(float *losses, bf16 *logits, const float *stats, int ranks, const int3
 			whole = unite(whole, {part[0], part[1]});
 			target += part[2];
 		}
-		EACH_COL(i, cols) {
+		EACH_COL(i, cols)
+		{
 			float share = __expf(__bfloat162float(row[i]) - whole.most) / whole.sum;
 
 			row[i] = __float2bfloat16(i == targets[at] ? share - 1 : share);
@@ -129,6 +122,7 @@ cuda_loss(void *stream, float *losses, void *logits, const float *stats, int ran
 {
 	if (rows == 0)
 		return 0;
-	LAUNCH(loss_rows, blocks_of(rows), stream, losses, static_cast<bf16 *>(logits), stats, ranks, targets, rows, cols);
+	LAUNCH(loss_rows, at_most(rows), stream, losses, static_cast<bf16 *>(logits), stats, ranks,
+	    targets, rows, cols);
 	return cudaGetLastError();
 }

@@ -256,7 +256,7 @@ run_rank(void *context, const struct identity *identity, int listener)
 	alarm(5 * LIMIT_S);
 	fake_rank(identity->rank, seed + (unsigned)identity->rank);
 	job.plan = plan_read(arena, job.diags, plan_path);
-	if (!job.plan || skew_read(job.diags, options.load_skew, &job.skew) != 0)
+	if (!job.plan || skew_read(arena, job.diags, options.load_skew, NULL, &job.skew) != 0)
 		_exit(PROBE_USAGE);
 	job.backend.ops = fake_backend();
 	status = probe_run(&job, &out);

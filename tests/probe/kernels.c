@@ -2,7 +2,7 @@
 /*
  * Do the GPU's kernels compute what the host's do?
  *
- * The kernels of probe/cuda_kernels.cu, compiled for this host (emulated.h), on the same random
+ * The probe's kernels, compiled for this host (emulated.h), on the same random
  * values, rounded to bf16, as probe/host_kernels.c. Memory is allocated to the element, so that a
  * sanitizer sees what reaches beyond; outputs start as NaN. Prints "N passed, M failed" last.
  */
@@ -336,6 +336,51 @@ test_gates(const struct size *s)
 }
 
 static void
+test_scatter(const struct size *s)
+{
+	int64_t rows = s->tokens / 2 + 1, i;
+	struct pair in = random_pair(s->tokens * s->width, false);
+	struct pair to = empty_pair(rows * s->width, true);
+	int32_t *at = random_rows(s->tokens, rows, false);
+
+	for (i = 0; i < to.n; i++)
+		to.host[i] = ((float *)to.device)[i] = 0.25f; /* it is added to */
+	host.ops->scatter_add(&host, to.host, in.host, at, s->tokens, s->width);
+	cuda_scatter_add(NULL, to.device, in.device, at, s->tokens, s->width);
+	verdict("scatter", s->tokens, s->width, 1, alike(&to, 16.0 * (double)(s->tokens + 1)));
+	free_pair(in);
+	free_pair(to);
+	free(at);
+}
+
+/* Two ranks' columns; the second has no target of its own where `at` says so. */
+static void
+test_loss(const struct size *s)
+{
+	int64_t cols = s->width, n = s->tokens * cols;
+	struct pair logits = random_pair(n, false), losses = empty_pair(s->tokens, true);
+	struct pair stats = empty_pair(2 * 3 * s->tokens, true);
+	int32_t *at = random_rows(s->tokens, cols, false), *none = room((size_t)s->tokens * 4);
+
+	host.ops->loss_stats(&host, stats.host, logits.host, at, s->tokens, cols);
+	cuda_loss_stats(NULL, stats.device, logits.device, at, s->tokens, cols);
+	host.ops->loss_stats(&host, stats.host + 3 * s->tokens, logits.host, none, s->tokens, cols);
+	cuda_loss_stats(
+	    NULL, (float *)stats.device + 3 * s->tokens, logits.device, none, s->tokens, cols);
+	verdict("loss, statistics", s->tokens, cols, 1, alike(&stats, 64 + 4 * (double)cols));
+	memcpy(stats.device, stats.host, (size_t)stats.n * 4);
+	host.ops->loss(&host, losses.host, logits.host, stats.host, 2, at, s->tokens, cols);
+	cuda_loss(NULL, losses.device, logits.device, stats.device, 2, at, s->tokens, cols);
+	verdict("loss", s->tokens, cols, 1, alike(&losses, 64));
+	verdict("loss, gradient", s->tokens, cols, 1, alike(&logits, 1));
+	free_pair(logits);
+	free_pair(losses);
+	free_pair(stats);
+	free(at);
+	free(none);
+}
+
+static void
 test_adam(const struct size *s)
 {
 	int64_t n = s->tokens * s->width, i;
@@ -395,6 +440,8 @@ main(void)
 		test_activations(s);
 		test_norm(s);
 		test_gates(s);
+		test_scatter(s);
+		test_loss(s);
 		test_adam(s);
 	}
 	test_addresses();
