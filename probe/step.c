@@ -23,12 +23,12 @@ struct run {
 };
 
 static void
-say_where(const struct run *run, struct schedule_op op, int chunk)
+say_where(const struct run *run, struct pass_op op, int chunk)
 {
 	char text[48];
 
-	snprintf(text, sizeof(text), "%s of micro-batch %d, chunk %d",
-	    op.backward ? "backward" : "forward", op.micro_batch, chunk);
+	snprintf(text, sizeof(text), "%s of micro-batch %lld, chunk %d",
+	    op.backward ? "backward" : "forward", (long long)op.micro_batch, chunk);
 	control_phase(run->stage->s->control, text);
 }
 
@@ -108,7 +108,7 @@ end_forward(struct run *run, int chunk, int64_t micro_batch, const void *out)
 }
 
 static int
-forward_pass(struct run *run, struct schedule_op op, int chunk)
+forward_pass(struct run *run, struct pass_op op, int chunk)
 {
 	struct stage *stage = run->stage;
 	const struct layout *layout = &stage->shape->layout;
@@ -164,7 +164,7 @@ take_gradient(struct run *run)
 }
 
 static int
-backward_pass(struct run *run, struct schedule_op op, int chunk)
+backward_pass(struct run *run, struct pass_op op, int chunk)
 {
 	struct stage *stage = run->stage;
 	const struct layout *layout = &stage->shape->layout;
@@ -196,7 +196,7 @@ passes(struct run *run)
 	int64_t i;
 
 	for (i = 0; i < stage->passes.n; i++) {
-		struct schedule_op op = stage->passes.ops[i];
+		struct pass_op op = stage->passes.ops[i];
 		int chunk = op.virtual_stage * stage->shape->layout.pp + stage->s->pp;
 
 		say_where(run, op, chunk);
