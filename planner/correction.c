@@ -5,7 +5,8 @@
  * A step is predicted as sum_g p_g, its parts in five groups. What is wrong with it is taken to be
  * a factor on each group: measured = sum_g p_g exp(x_g) exp(noise), where x_g is normal around 0
  * with a spread of 17 % for computation and 55 % for what depends on the stack (recompute, host
- * time, traffic), and noise has 6 %. The most likely x given the measured steps, by Gauss-Newton:
+ * time, traffic), and noise has 6 %. A profile's
+ * exposed communication is one more such line, over the groups that communicate. The most likely x given the measured steps, by Gauss-Newton:
  *     (1/S + sum_i w_i w_i' / n^2) x = sum_i w_i (ln(m_i / p_i(x)) + w_i' x) / n^2,
  * w_i the groups' shares of step i. The inverse of the left matrix is how surely x is known, so
  * that a plan like the measured one gets a narrow band and another kind of plan a wider one.
@@ -52,7 +53,8 @@ corrected_of(enum time_part part)
 struct observation
 observation_of(const struct estimate *e, double measured_s)
 {
-	struct observation o = {.measured_s = measured_s};
+	struct observation o = {
+	    .measured_s = measured_s, .spread = rate_table[RATE_SPREAD_STEP].value};
 	double once = e->exposed_s[TIME_DATA_PARALLEL] + e->exposed_s[TIME_OPTIMIZER] +
 		      e->exposed_s[TIME_STEP];
 	double bubble = e->exposed_s[TIME_BUBBLE], staged = e->step_s - once - bubble;
@@ -67,6 +69,20 @@ observation_of(const struct estimate *e, double measured_s)
 			o.predicted_s[corrected_of((enum time_part)part)] +=
 			    e->exposed_s[part] * (is_once ? 1 : grow);
 	}
+	return o;
+}
+
+struct observation
+observation_of_exposed(const struct estimate *e, double exposed_s)
+{
+	struct observation o = {
+	    .measured_s = exposed_s, .spread = rate_table[RATE_SPREAD_EXPOSED].value};
+	int part;
+
+	for (part = 0; part < TIME_PARTS; part++)
+		if (corrected_of((enum time_part)part) == CORRECTED_TRAFFIC)
+			o.predicted_s[CORRECTED_TRAFFIC] += e->exposed_s[part];
+	o.predicted_s[CORRECTED_DATA] = e->exposed_s[TIME_DATA_PARALLEL];
 	return o;
 }
 
@@ -119,7 +135,7 @@ static void
 normal_equations(const struct observation *o, int n, const double *x,
     double a[CORRECTED][CORRECTED], double *b)
 {
-	double noise = rate_table[RATE_SPREAD_STEP].value, w[CORRECTED];
+	double w[CORRECTED];
 	int i, j, k;
 
 	memset(a, 0, sizeof(double[CORRECTED][CORRECTED]));
@@ -127,6 +143,7 @@ normal_equations(const struct observation *o, int n, const double *x,
 	for (i = 0; i < CORRECTED; i++)
 		a[i][i] = 1 / (prior_spread(i) * prior_spread(i));
 	for (k = 0; k < n; k++) {
+		double noise = o[k].spread;
 		double off = log(o[k].measured_s / shares(o[k].predicted_s, x, w));
 
 		for (i = 0; i < CORRECTED; i++)
@@ -215,10 +232,10 @@ run_use(const struct measured_run *run, const struct model *model, const struct 
 	return RUN_USED;
 }
 
-/* The step of a run as it is predicted without any correction; false when its layout is wrong. */
-static bool
+/* What a run says, by the step that is predicted without correction: how many lines, at most two. */
+static int
 observe(const struct evaluator *e, const struct measured_run *run, struct arena *arena,
-    struct observation *o)
+    struct observation o[2])
 {
 	struct strategy *own = arena_alloc(arena, sizeof(*own));
 	struct layout *layout = arena_alloc(arena, sizeof(*layout));
@@ -229,10 +246,14 @@ observe(const struct evaluator *e, const struct measured_run *run, struct arena 
 	layout_even(layout, e->model->layers, (int)own->pp, (int)own->vpp);
 	if (own->layout && layout_parse(layout, own->layout, e->model, (int)own->pp,
 			       diags_new(arena), run->loc) != 0)
-		return false;
+		return 0; /* of another split of this model */
 	evaluate_exact(e, own, layout, arena, NULL, estimate);
-	*o = observation_of(estimate, run->step_s);
-	return true;
+	o[0] = observation_of(estimate, run->step_s);
+	o[1] = observation_of_exposed(estimate, run->exposed_s);
+	if (run->exposed_s > 0 &&
+	    o[1].predicted_s[CORRECTED_TRAFFIC] + o[1].predicted_s[CORRECTED_DATA] > 0)
+		return 2;
+	return 1;
 }
 
 void
@@ -241,17 +262,22 @@ evaluator_correct(struct evaluator *e, struct arena *arena)
 	const struct measured_runs *runs = &e->cluster->runs;
 	struct correction *c;
 	struct observation *o;
-	int i, n = 0;
+	int i, n = 0, used = 0;
 
-	o = arena_array(arena, (size_t)runs->n, sizeof(*o));
-	for (i = 0; i < runs->n; i++)
-		if (run_use(&runs->rows[i], e->model, e->cluster, &e->job->base) == RUN_USED &&
-		    observe(e, &runs->rows[i], arena, &o[n]))
-			n++;
-	if (n == 0)
+	o = arena_array(arena, 2 * (size_t)runs->n, sizeof(*o));
+	for (i = 0; i < runs->n; i++) {
+		int lines = 0;
+
+		if (run_use(&runs->rows[i], e->model, e->cluster, &e->job->base) == RUN_USED)
+			lines = observe(e, &runs->rows[i], arena, &o[n]);
+		n += lines;
+		used += lines > 0;
+	}
+	if (used == 0)
 		return;
 	c = arena_alloc(arena, sizeof(*c));
 	correction_fit(o, n, c);
+	c->runs = used;
 	e->correction = c;
 	for (i = 0; i < TIME_SLOTS; i++)
 		e->slots[i].used = false; /* times found before there was a correction */

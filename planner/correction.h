@@ -25,12 +25,15 @@ struct correction {
 	double covariance[CORRECTED][CORRECTED]; /* of their logarithms */
 };
 
-/* A step as it was predicted without correction, seconds by group, and as it was measured. */
+/* Seconds by group as predicted without correction, what they came to, and how surely. */
 struct observation {
 	double predicted_s[CORRECTED];
 	double measured_s;
+	double spread; /* of the logarithm, besides the groups' */
 };
 struct observation observation_of(const struct estimate *estimate, double measured_s);
+/* The same of exposed communication alone, as a profile shows it. */
+struct observation observation_of_exposed(const struct estimate *estimate, double exposed_s);
 void correction_fit(const struct observation *observations, int n, struct correction *correction);
 enum corrected corrected_of(enum time_part part);
 /* Standard deviation of the logarithm of a corrected step. */

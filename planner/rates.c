@@ -76,6 +76,8 @@ RATE_CONST struct rate_row rate_table[RATES] = {
     [RATE_SPREAD_STEP] = {"spread_step", 0.063, "of the logarithm",
         "what a fit of the same leaves: four of five runs are within 1.28 times the whole spread",
         NULL},
+    [RATE_SPREAD_EXPOSED] = {"spread_exposed", 0.25, "of the logarithm",
+        "physical default: a profile of one rank and few steps, waiting for others included", NULL},
     [RATE_RUNTIME_BYTES] = {"runtime", 3.5 * 1024 * 1024 * 1024, "bytes",
         "CUDA context, libraries, communicators; " REPLAY, NULL},
     [RATE_ALLOCATOR] = {"allocator", 0.94, "allocated / reserved activations",

@@ -94,6 +94,7 @@ struct request {
 	struct probe_options probe;
 	struct detect_options detect;
 	double tolerance_percent; /* compare; 0: not given */
+	double measured_predicted_s; /* of --measured-step's strategy, uncorrected; 0 without */
 
 	struct model *model;
 	const struct doc *model_doc; /* what `model` was read from */

@@ -2,15 +2,18 @@
 /*
  * What was predicted, and what came of it?
  *
- * PLAN is a plan or an estimate as JSON, MEASURED a probe's report or a training log. A report
- * brings its parts, scaled to what it ran; a log the median time of a step and the most memory.
+ * PLAN is a plan or an estimate as JSON, MEASURED a probe's report, a training log or a profile. A
+ * report brings its parts, scaled to what it ran; a log the median time of a step and the most
+ * memory; a profile what ran beside what.
  * More than predicted by the tolerance is outside; less is no objection.
  */
 #include <math.h>
 #include <string.h>
 
 #include "cmd/compare_report.h"
-#include "model/calibrate.h"
+#include "cmd/measured_run.h"
+#include "model/trace.h"
+#include "model/training_log.h"
 
 const struct field compare_fields[] = {
     {.name = "tolerance",
@@ -33,15 +36,15 @@ number_of(const struct doc *map, const char *key)
 }
 
 static void
-add_row(struct comparison *c, const char *name, bool bytes, double predicted, double measured,
-    bool counts)
+add_row(struct comparison *c, const char *name, enum compare_unit unit, double predicted,
+    double measured, bool counts)
 {
 	struct compare_row *row = &c->rows[c->n];
 
 	if (c->n == COMPARE_ROWS)
 		return;
 	*row = (struct compare_row){
-	    name, bytes, predicted, measured, counts && predicted > 0 && measured >= 0};
+	    name, unit, predicted, measured, counts && predicted > 0 && measured >= 0};
 	c->n++;
 	if (row->counts && measured > predicted * (1 + c->tolerance))
 		c->holds = false;
@@ -103,7 +106,7 @@ compare_stages(struct request *request, const struct doc *report, struct compari
 				add_row(c,
 				    arena_printf(request->arena, "%s, stage %.0f", names[i],
 					number_of(stage, "stage")),
-				    true, predicted,
+				    COMPARE_BYTES, predicted,
 				    number_of(doc_get(stage, "measured"), names[i]), false);
 		}
 }
@@ -134,51 +137,155 @@ compare_report(struct request *request, const struct doc *report, struct compari
 
 		if (name && name->kind == DOC_STRING && predicted >= 0 &&
 		    (predicted > 0 || measured > 0))
-			add_row(c, name->text, false, predicted, measured,
+			add_row(c, name->text, COMPARE_SECONDS, predicted, measured,
 			    judged && judged->kind == DOC_BOOL && judged->boolean);
 	}
 	compare_stages(request, report, c);
 	return STATUS_YES;
 }
 
+/* --- a training log --------------------------------------------------------------------------- */
+
+/* What a throughput is turned into a step by. */
+static struct strategy
+batch_of(const struct doc *plan)
+{
+	const struct doc *s = doc_get(plan, "strategy");
+	struct strategy strategy = {0};
+
+	strategy.global_batch = (int64_t)number_of(s, "global_batch");
+	strategy.seq_len = (int64_t)number_of(s, "seq_len");
+	strategy.world = (int64_t)number_of(s, "world_size");
+	return strategy;
+}
+
+/* The most that a stage's allocator holds, its fragments included. */
+static double
+reserved_of(const struct doc *plan)
+{
+	const struct doc *stages = doc_get(doc_get(plan, "memory"), "stages"), *stage;
+	double most = 0;
+
+	for (stage = stages ? stages->first : NULL; stage; stage = stage->next)
+		most = fmax(most, number_of(stage, "total_bytes") -
+				      number_of(doc_get(stage, "parts"), "runtime"));
+	return most;
+}
+
 static enum status
-compare_log(struct request *request, const struct doc *plan, const char *path, const char *text,
-    size_t length, struct comparison *c)
+compare_log(struct request *request, const struct doc *plan, const char *path, struct comparison *c)
 {
 	struct loc loc = {path, 0, 0};
-	struct step_facts facts;
+	const struct doc *time = doc_get(plan, "time");
+	struct strategy batch = batch_of(plan);
+	struct log_facts facts;
+	double step_s;
 
-	if (!log_read(text, length, &facts)) {
+	if (log_read_file(request->arena, request->diags, path, &facts) != 0)
+		return STATUS_USAGE;
+	if (!facts.format) {
 		diag_error(
 		    request->diags, loc, "'%s' has no step time and no memory that is known", path);
 		diag_last_hint(request->diags,
-		    "a probe's report, or a Megatron-LM or DeepSpeed log with the time "
-		    "of each iteration, is read");
+		    "a probe's report, a profile of torch.profiler, or a log of Megatron-LM, "
+		    "Megatron-Bridge, DeepSpeed or torchtitan is read");
 		return STATUS_USAGE;
 	}
-	c->measured_by = facts.format ? facts.format : "training log";
-	if (facts.step_s > 0)
-		add_row(c, "step", false, number_of(doc_get(plan, "time"), "step_s"), facts.step_s,
-		    true);
-	if (facts.peak_bytes > 0)
-		add_row(c, "memory allocated", true, allocated_of(plan), facts.peak_bytes, true);
+	c->measured_by = facts.format;
+	step_s = log_step_s(&facts, &batch);
+	if (step_s > 0)
+		add_row(c, "step", COMPARE_SECONDS, number_of(time, "step_s"), step_s, true);
+	if (facts.tflops_per_gpu > 0)
+		add_row(c, "a GPU, by the log's own counter", COMPARE_TFLOPS,
+		    number_of(time, "model_tflops_per_gpu"), facts.tflops_per_gpu, false);
+	if (facts.allocated_bytes > 0)
+		add_row(c, "memory allocated", COMPARE_BYTES, allocated_of(plan),
+		    facts.allocated_bytes, true);
+	if (facts.reserved_bytes > 0)
+		add_row(c, "memory reserved", COMPARE_BYTES, reserved_of(plan),
+		    facts.reserved_bytes, facts.allocated_bytes <= 0);
 	return STATUS_YES;
+}
+
+/* --- a profile -------------------------------------------------------------------------------- */
+
+/* Exposed (and hidden) seconds of some parts of the plan. */
+static double
+parts_of(const struct doc *plan, const char *const *names, bool hidden)
+{
+	const struct doc *time = doc_get(plan, "time");
+	double sum = 0;
+
+	for (; *names; names++) {
+		sum += fmax(0, number_of(doc_get(time, "parts"), *names));
+		if (hidden)
+			sum += fmax(0, number_of(doc_get(time, "hidden"), *names));
+	}
+	return sum;
+}
+
+static enum status
+compare_trace(
+    struct request *request, const struct doc *plan, const char *path, struct comparison *c)
+{
+	static const char *const computation[] = {"attention", "mlp", "experts", "memory_bound",
+	    "head", "recompute", "optimizer", NULL};
+	static const char *const traffic[] = {"all_to_all", "tensor_parallel", "context_parallel",
+	    "pipeline", "data_parallel", NULL};
+	static const char *const sends[] = {"all_to_all", "context_parallel", "pipeline", NULL};
+	static const char *const idle[] = {"host", "bubble", "step_overhead", NULL};
+	struct trace_facts facts;
+
+	if (trace_read_file(request->arena, request->diags, path, &facts) != 0)
+		return STATUS_USAGE;
+	c->measured_by = "torch.profiler";
+	if (!(facts.step_s > 0)) {
+		diag_add(request->diags, (struct loc){path, 0, 0}, NULL, SEVERITY_WARNING,
+		    "the profile marks no steps: all of it is taken for one");
+		diag_last_hint(request->diags, "call step() of the profiler after every step");
+	}
+	add_row(c, "step", COMPARE_SECONDS, number_of(doc_get(plan, "time"), "step_s"),
+	    facts.step_s > 0 ? facts.step_s : facts.window_s, true);
+	add_row(c, "computation", COMPARE_SECONDS, parts_of(plan, computation, false),
+	    facts.computed_s, false);
+	add_row(c, "communication that nothing hides", COMPARE_SECONDS,
+	    parts_of(plan, traffic, false), facts.exposed_s, false);
+	add_row(c, "all-to-all, send and receive, hidden too", COMPARE_SECONDS,
+	    parts_of(plan, sends, true), facts.seconds[TRACE_ALL_TO_ALL], false);
+	add_row(c, "nothing runs: host, bubble", COMPARE_SECONDS, parts_of(plan, idle, false),
+	    facts.idle_s, false);
+	return STATUS_YES;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static enum status
+compare_file(struct request *request, const struct doc *plan, const char *path,
+    struct comparison *c)
+{
+	int kind = measured_kind_of(request, path);
+	const struct doc *report;
+	size_t length;
+	char *text;
+
+	if (kind < 0)
+		return STATUS_USAGE;
+	if (kind == MEASURED_TEXT)
+		return compare_log(request, plan, path, c);
+	if (kind == MEASURED_TRACE)
+		return compare_trace(request, plan, path, c);
+	text = doc_read_file(request->arena, request->diags, path, &length);
+	report = text ? read_json(request, path, text, length) : NULL;
+	return report ? compare_report(request, report, c) : STATUS_USAGE;
 }
 
 static enum status
 compare(struct request *request, struct comparison *c)
 {
-	const char *path = request->arguments.positional[1];
-	const struct doc *plan = read_plan(request, request->arguments.positional[0]), *report;
-	size_t length;
-	char *text = plan ? doc_read_file(request->arena, request->diags, path, &length) : NULL;
+	const struct doc *plan = read_plan(request, request->arguments.positional[0]);
 
-	if (!text)
-		return STATUS_USAGE;
-	if (text[strspn(text, " \t\r\n")] != '{')
-		return compare_log(request, plan, path, text, length, c);
-	report = read_json(request, path, text, length);
-	return report ? compare_report(request, report, c) : STATUS_USAGE;
+	return plan ? compare_file(request, plan, request->arguments.positional[1], c)
+		    : STATUS_USAGE;
 }
 
 enum status

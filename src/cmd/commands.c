@@ -88,7 +88,7 @@ estimate_sets(struct request *request, struct field_set sets[MAX_SETS])
 {
 	fill_sets(request, sets,
 	    (struct field_set){"Strategy", strategy_fields, &request->job.base},
-	    (struct field_set){"Load", job_skew_fields, &request->job});
+	    (struct field_set){"Load and measurement", job_estimate_fields, &request->job});
 }
 
 static void
@@ -123,6 +123,13 @@ static void
 probe_sets(struct request *request, struct field_set sets[MAX_SETS])
 {
 	fill_sets(request, sets, (struct field_set){"Probe", probe_fields, &request->probe}, no_set);
+}
+
+static void
+calibrate_sets(struct request *request, struct field_set sets[MAX_SETS])
+{
+	fill_sets(request, sets,
+	    (struct field_set){"Measurement", job_measured_fields, &request->job}, no_set);
 }
 
 static void
@@ -211,6 +218,8 @@ static const char *const detect_examples[] = {
 static const char *const calibrate_examples[] = {
     "moeplan calibrate dgx-h100x16 probe.json --output measured.yaml",
     "moeplan calibrate cluster.yaml all_reduce_perf.txt alltoall_perf.txt",
+    "moeplan calibrate dgx-h100x16 plan.json train.log --output measured.yaml",
+    "moeplan calibrate dgx-h100x16 plan.json --measured-step 18.2s --output measured.yaml",
     NULL,
 };
 static const char *const compare_examples[] = {
@@ -349,13 +358,16 @@ const struct command commands[] = {
 	},
 	{
 	    .name = "calibrate",
-	    .summary = "a cluster file with measured rates in place of catalogue ones",
-	    .arguments = "CLUSTER REPORT...",
-	    .about = "Which rates does the cluster really have? Rate and latency of every level,\n"
-		     "memory bandwidth and the best product, from what was measured.\n\n"
+	    .summary = "a cluster file with what was measured: rates, and steps of real training",
+	    .arguments = "CLUSTER FILE...",
+	    .about = "Which rates does the cluster really have, and how long do steps take? Measured\n"
+		     "rates stand in place of catalogue ones; measured steps correct the plans of\n"
+		     "their model.\n\n"
 		     CLUSTER_TEXT
-		     "REPORT   what 'moeplan-probe --format json' wrote, or the output of nccl-tests\n",
-	    .examples = calibrate_examples, .sets = common_sets, .run = cmd_calibrate,
+		     "FILE     what 'moeplan-probe --format json' wrote, or the output of nccl-tests;\n"
+		     "         a plan or estimate as JSON, and behind it the training log or the\n"
+		     "         torch.profiler trace of its run\n",
+	    .examples = calibrate_examples, .sets = calibrate_sets, .run = cmd_calibrate,
 	    .slots = 1U << SLOT_CLUSTER,
 	},
 	{
@@ -364,7 +376,8 @@ const struct command commands[] = {
 	    .arguments = "PLAN MEASURED",
 	    .about = "What was predicted, and what came of it?\n\n"
 		     "PLAN     what 'moeplan plan' or 'estimate' wrote with --format json\n"
-		     "MEASURED a probe's report, or the log of a training run (Megatron-LM, DeepSpeed)\n",
+		     "MEASURED a probe's report, the log of a training run (Megatron-LM, DeepSpeed,\n"
+		     "         torchtitan), or a trace of torch.profiler\n",
 	    .examples = compare_examples, .sets = compare_sets, .run = cmd_compare,
 	    .slots = TAKES_ALL, .has_document = true,
 	},

@@ -4,16 +4,18 @@
 
 #include "cmd/cmd.h"
 
+enum compare_unit { COMPARE_SECONDS, COMPARE_BYTES, COMPARE_TFLOPS };
+
 /* One number of a plan beside the measured one. */
 enum { COMPARE_ROWS = 32 };
 struct compare_row {
 	const char *name;
-	bool bytes;		    /* else seconds */
+	enum compare_unit unit;
 	double predicted, measured; /* measured < 0: not measured */
 	bool counts;		    /* for the verdict */
 };
 struct comparison {
-	const char *measured_by; /* "moeplan-probe", "Megatron-LM", "DeepSpeed" */
+	const char *measured_by; /* "moeplan-probe", "Megatron-LM", "torch.profiler" */
 	double tolerance;	 /* a fraction */
 	int n;
 	struct compare_row rows[COMPARE_ROWS];

@@ -7,6 +7,7 @@ void
 json_comparison(struct request *request, const struct comparison *c)
 {
 	struct jsonw w = json_begin(request);
+	static const char *const units[] = {"s", "bytes", "TFLOP/s"};
 	int i;
 
 	jsonw_string(&w, "measured_by", c->measured_by);
@@ -18,7 +19,7 @@ json_comparison(struct request *request, const struct comparison *c)
 
 		jsonw_open(&w, NULL);
 		jsonw_string(&w, "name", row->name);
-		jsonw_string(&w, "unit", row->bytes ? "bytes" : "s");
+		jsonw_string(&w, "unit", units[row->unit]);
 		jsonw_double(&w, "predicted", row->predicted);
 		if (row->measured >= 0)
 			jsonw_double(&w, "measured", row->measured);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/cmd.h"
+#include "cmd/measured_run.h"
 #include "model/loads.h"
 #include "planner/estimate.h"
 
@@ -127,6 +127,8 @@ job_prepare(struct request *request)
 	status = need_covered_model(request);
 	if (status == STATUS_YES)
 		status = need_covered_choices(request);
+	if (status == STATUS_YES && measured_option_add(request) != 0)
+		return STATUS_USAGE;
 	if (status == STATUS_YES)
 		runs_note(request);
 	return status;

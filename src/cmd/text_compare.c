@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicted beside measured, for people. */
+#include <math.h>
+
 #include "base/table.h"
 #include "base/units.h"
 #include "cmd/compare_report.h"
@@ -9,7 +11,14 @@ value_text(struct arena *arena, const struct compare_row *row, double value)
 {
 	if (value < 0)
 		return "-";
-	return row->bytes ? units_gib(arena, value) : units_seconds(arena, value);
+	switch (row->unit) {
+	case COMPARE_BYTES:
+		return units_gib(arena, value);
+	case COMPARE_TFLOPS:
+		return arena_printf(arena, "%.0f TFLOP/s", value);
+	default:
+		return units_seconds(arena, value);
+	}
 }
 
 void
@@ -30,7 +39,7 @@ text_comparison(struct request *request, const struct comparison *c)
 		table_cell(table, value_text(request->arena, row, row->predicted));
 		table_cell(table, value_text(request->arena, row, row->measured));
 		if (row->measured >= 0 && row->predicted > 0)
-			table_cellf(table, "%+.0f %%%s", 100 * (row->measured / row->predicted - 1),
+			table_cellf(table, "%+.0f %%%s", nearbyint(100 * (row->measured / row->predicted - 1)) + 0.0,
 			    row->counts ? "" : " (not judged)");
 	}
 	table_print(table, &request->out, 0);

@@ -64,8 +64,8 @@ check_report(struct diags *diags, const struct cluster *cluster, const struct do
 	return 0;
 }
 
-static int
-add_report(struct diags *diags, const struct cluster *cluster, const struct doc *doc,
+int
+calibrate_add_report(struct diags *diags, const struct cluster *cluster, const struct doc *doc,
     struct measurements *m)
 {
 	const struct doc *list = doc_get(doc, "transfers"), *row;
@@ -199,8 +199,8 @@ nccl_row(struct diags *diags, const struct cluster *cluster, struct loc loc, con
 	return 0;
 }
 
-static int
-add_nccl_tests(struct diags *diags, const struct cluster *cluster, const char *name,
+int
+calibrate_add_nccl_tests(struct diags *diags, const struct cluster *cluster, const char *name,
     const char *text, size_t length, struct measurements *m)
 {
 	struct nccl_tests t = {0};
@@ -222,32 +222,15 @@ add_nccl_tests(struct diags *diags, const struct cluster *cluster, const char *n
 	loc.line = 0;
 	if (t.ranks < 2 || m->n_samples == before) {
 		diag_error(diags, loc,
-		    "neither a probe's report nor the output of nccl-tests (%d ranks, %d rows)",
+		    "neither the output of nccl-tests (%d ranks, %d rows) nor a training log with "
+		    "the time of its steps",
 		    (int)t.ranks, m->n_samples - before);
-		diag_last_hint(
-		    diags, "a training log has no rates: 'moeplan compare PLAN LOG' reads it");
+		diag_last_hint(diags,
+		    "logs of Megatron-LM, Megatron-Bridge, DeepSpeed and torchtitan are known");
 		return -1;
 	}
 	m->reports++;
 	return 0;
-}
-
-int
-calibrate_add(struct arena *arena, struct diags *diags, const struct cluster *cluster,
-    const char *name, const char *text, size_t length, struct measurements *m)
-{
-	size_t start = strspn(text, " \t\r\n");
-	const struct doc *doc, *schema;
-
-	if (text[start] != '{')
-		return add_nccl_tests(diags, cluster, name, text, length, m);
-	doc = doc_parse(arena, diags, name, text, length);
-	if (!doc)
-		return -1;
-	schema = doc_get(doc, "schema");
-	if (!schema || schema->kind != DOC_STRING || strcmp(schema->text, "moeplan/probe/v1") != 0)
-		return diag_error(diags, doc->loc, "its schema is not 'moeplan/probe/v1'");
-	return add_report(diags, cluster, doc, m);
 }
 
 /* --- the fit
@@ -359,11 +342,10 @@ write_link(const struct cluster *c, int at, const struct fit *fit, struct str *o
 	const struct level *level = &c->levels[at];
 	double Bps = fit->samples ? fit->Bps : level->Bps.value;
 	double latency = fit->samples ? fit->latency_s : level->latency_s.value;
-	bool network = at == c->n_levels - 1 && c->nodes > 1;
-	bool first = at == 0;
+	bool network = at == c->n_levels - 1; /* also of one node: it may be planned for more */
 	bool measured = fit->samples || level->Bps.origin == ORIGIN_MEASURED;
 
-	if (network && !first)
+	if (network)
 		str_addf(out,
 		    "  scale_out: {nics_per_node: %lld, Gbps: %.6g, latency_us: %.4g, "
 		    "oversubscription: %g",
@@ -371,7 +353,7 @@ write_link(const struct cluster *c, int at, const struct fit *fit, struct str *o
 		    Bps * 8e-9 * (double)c->gpus_per_node /
 			(double)(c->nics_per_node ? c->nics_per_node : 1),
 		    fmax(latency * 1e6, 1e-3), fit->samples ? 1 : level->oversubscription);
-	else if (first)
+	else if (at == 0 && c->levels[0].gpus > 1 && c->domain_gpus > 1)
 		str_addf(out, "  scale_up: {domain_gpus: %lld, GBps: %.6g, latency_us: %.4g",
 		    (long long)c->domain_gpus, Bps / 1e9, fmax(latency * 1e6, 1e-3));
 	else
@@ -382,11 +364,11 @@ write_link(const struct cluster *c, int at, const struct fit *fit, struct str *o
 }
 
 int
-calibrate_cluster(
-    struct diags *diags, const struct cluster *c, const struct measurements *m, struct str *out)
+calibrate_cluster(struct diags *diags, const struct cluster *c, const struct measurements *m,
+    int added, struct str *out)
 {
 	struct loc nowhere = {NULL, 0, 0};
-	bool any = m->memory_Bps > 0 || m->matmul_flops > 0;
+	bool any = m->memory_Bps > 0 || m->matmul_flops > 0 || added > 0;
 	int level;
 
 	for (level = 0; level < c->n_levels; level++)
@@ -397,10 +379,10 @@ calibrate_cluster(
 		    "link takes transfers of two sizes or more, the largest over 4 times the "
 		    "smallest");
 	str_addf(out,
-	    "# calibrated by moeplan from %d file%s\nschema: moeplan/cluster/v1\nname: %s\nnodes: "
-	    "%lld\ngpus_per_node: %lld\n",
-	    m->reports, m->reports == 1 ? "" : "s", c->name, (long long)c->nodes,
-	    (long long)c->gpus_per_node);
+	    "# calibrated by moeplan from %d report%s and %d measured step%s\n"
+	    "schema: moeplan/cluster/v1\nname: %s\nnodes: %lld\ngpus_per_node: %lld\n",
+	    m->reports, m->reports == 1 ? "" : "s", added, added == 1 ? "" : "s", c->name,
+	    (long long)c->nodes, (long long)c->gpus_per_node);
 	write_gpu(c, m, out);
 	str_add(out, "links:\n");
 	for (level = 0; level < c->n_levels; level++) {
@@ -410,5 +392,9 @@ calibrate_cluster(
 	}
 	if (c->reserve_bytes)
 		str_addf(out, "reserve: %llu\n", (unsigned long long)c->reserve_bytes);
+	if (c->runs.n > 0)
+		str_add(out, "runs:\n");
+	for (level = 0; level < c->runs.n; level++)
+		measured_run_write(out->arena, &c->runs.rows[level], out);
 	return 0;
 }

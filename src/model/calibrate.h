@@ -21,14 +21,6 @@ struct sample {
 	double seconds;
 };
 
-/* What training logs and reports say of a whole step; zero: not said. */
-struct step_facts {
-	double step_s;	    /* median */
-	double peak_bytes;  /* most of any line */
-	int64_t lines;	    /* that carried a step's time */
-	const char *format; /* "Megatron-LM", "DeepSpeed" */
-};
-
 struct measurements {
 	int n_samples;
 	struct sample samples[CALIBRATE_SAMPLES];
@@ -37,15 +29,14 @@ struct measurements {
 };
 
 /*
- * Adds what a file has: a probe's report (JSON) or the output of an nccl-tests program. -1 after
+ * Adds a probe's report (JSON), or the output of an nccl-tests program. -1 after
  * an error; reports that are not comparable (a rehearsal on CPUs, several ranks on one GPU, small
  * shapes) are errors, since their rates are not this machine's.
  */
-int calibrate_add(struct arena *arena, struct diags *diags, const struct cluster *cluster,
-    const char *name, const char *text, size_t length, struct measurements *m);
-
-/* Step time and peak memory of a Megatron-LM or DeepSpeed training log; false when it is none. */
-bool log_read(const char *text, size_t length, struct step_facts *facts);
+int calibrate_add_report(struct diags *diags, const struct cluster *cluster, const struct doc *doc,
+    struct measurements *m);
+int calibrate_add_nccl_tests(struct diags *diags, const struct cluster *cluster, const char *name,
+    const char *text, size_t length, struct measurements *m);
 
 /* t = latency * messages + bytes / rate, least squares of relative errors. */
 struct fit {
@@ -56,8 +47,8 @@ struct fit {
 /* samples 0: too few sizes of this level, or no positive rate. */
 struct fit calibrate_fit(const struct measurements *m, int level);
 
-/* The cluster with measured numbers in place of others, as a file. */
+/* The cluster with measured numbers in place of others, and its runs, `added` of them new; as a file. */
 int calibrate_cluster(struct diags *diags, const struct cluster *cluster,
-    const struct measurements *m, struct str *out);
+    const struct measurements *m, int added, struct str *out);
 
 #endif

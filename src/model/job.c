@@ -440,7 +440,15 @@ static const char *const skew_words[] = {"balanced", "max=", "cv=", "zipf=", NUL
 	CUSTOM("load_skew", "balanced|max=X|cv=X|zipf=X|FILE", read_load_skew, skew_words,         \
 	    "how unevenly tokens spread over experts (balanced); FILE: loads as for 'moeplan place'")
 
-const struct field job_skew_fields[] = {LOAD_SKEW, {.name = NULL}};
+#define MEASURED_STEP                                                                              \
+	{                                                                                          \
+		.name = "measured_step", .arg = "T", .kind = FIELD_SECONDS,                        \
+		.offset = MEMBER(measured_step_s),                                                 \
+		.help = "how long a step of the strategy really took: corrects the times"          \
+	}
+
+const struct field job_estimate_fields[] = {LOAD_SKEW, MEASURED_STEP, {.name = NULL}};
+const struct field job_measured_fields[] = {MEASURED_STEP, {.name = NULL}};
 
 /* clang-format off */
 const struct field job_fields[] = {
@@ -457,7 +465,11 @@ const struct field job_fields[] = {
 	{ .name = "objective", .arg = "time|memory|gpus", .help = "what is minimised (time)",
 	  .kind = FIELD_CHOICE, .offset = MEMBER(objective), .choices = objective_names },
 	{ .name = "measured_step", .arg = "T", .kind = FIELD_SECONDS,
-	  .offset = MEMBER(measured_step_s), .help = "measured step time, to compare with" },
+	  .offset = MEMBER(measured_step_s),
+	  .help = "a step time that was measured, to compare with or, with measured_on, to correct by" },
+	{ .name = "measured_on", .arg = "FILE|KEY=VALUE ...", .kind = FIELD_TEXT,
+	  .offset = MEMBER(measured_on),
+	  .help = "the strategy that was measured: a plan as JSON, or 'tp=2 ep=8 ...'" },
 	{ .name = "time_limit", .arg = "T", .kind = FIELD_SECONDS, .offset = MEMBER(time_limit_s),
 	  .help = "stop the search after this time and say how far the answer may be off" },
 	{ .name = "lp", .arg = "FILE", .kind = FIELD_TEXT, .offset = MEMBER(lp_path),

@@ -72,14 +72,17 @@ struct job {
 	uint64_t reserve_bytes;
 	double time_limit_s;       /* 0: none */
 	double measured_step_s;    /* 0: none */
+	const char *measured_on;   /* the strategy that it was measured on: a file or "tp=2 ep=8"; NULL */
 	const char *lp_path;       /* where the master model goes, NULL nowhere */
 };
 
 void job_init(struct job *job);
 /* `--pin tp=2,ep=8`, `--forbid pp`, `--max tp=8,step=20s,memory=70GiB,gpus=512`, `--top` … */
 extern const struct field job_fields[];
-/* The row of the load alone, for commands that search nothing. */
-extern const struct field job_skew_fields[];
+/* The rows that a command takes which searches nothing: the load, a measured step. */
+extern const struct field job_estimate_fields[];
+/* The measured step alone. */
+extern const struct field job_measured_fields[];
 /* A job file or `job:` section (schema moeplan/job/v1); -1 after adding errors. */
 int job_read(struct job *job, const struct doc *doc, struct field_context *context);
 

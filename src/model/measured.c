@@ -38,6 +38,8 @@ static const struct field run_fields[] = {
 	  .help = "how long an optimizer step took" },
 	{ .name = "predicted", .arg = "T", .kind = FIELD_SECONDS, .offset = MEMBER(predicted_s),
 	  .help = "what had been predicted" },
+	{ .name = "exposed", .arg = "T", .kind = FIELD_SECONDS, .offset = MEMBER(exposed_s),
+	  .help = "of the step, communication that nothing hid" },
 	{ .name = "strategy", .arg = "MAP", .kind = FIELD_CUSTOM, .read = read_strategy,
 	  .help = "what ran: keys as in a strategy section" },
 	{ .name = NULL },
@@ -159,6 +161,8 @@ measured_run_write(struct arena *arena, const struct measured_run *run, struct s
 	str_addf(out, "\n  step: %.6gs\n", run->step_s);
 	if (run->predicted_s > 0)
 		str_addf(out, "  predicted: %.6gs\n", run->predicted_s);
+	if (run->exposed_s > 0)
+		str_addf(out, "  exposed: %.6gs\n", run->exposed_s);
 	str_add(out, "  strategy: ");
 	write_strategy(arena, &run->strategy, out);
 	str_addc(out, '\n');

@@ -19,6 +19,7 @@ struct measured_run {
 	const char *gpu;
 	double step_s;
 	double predicted_s;	/* what had been predicted without this run; 0: not said */
+	double exposed_s;	/* of communication that nothing hid; 0: not measured */
 	struct strategy strategy; /* as read, nothing derived */
 	struct loc loc;
 };

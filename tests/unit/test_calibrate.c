@@ -32,7 +32,12 @@ teardown(void)
 static int
 add(const char *text)
 {
-	return calibrate_add(arena, diags, cluster, "report", text, strlen(text), &m);
+	const struct doc *doc;
+
+	if (text[0] != '{')
+		return calibrate_add_nccl_tests(diags, cluster, "report", text, strlen(text), &m);
+	doc = doc_parse(arena, diags, "report", text, strlen(text));
+	return doc ? calibrate_add_report(diags, cluster, doc, &m) : -1;
 }
 
 /* A report of all-to-alls over 8 ranks with this rate and latency a message. */
@@ -78,7 +83,7 @@ Test(calibrate, file_has_measured_numbers, .init = setup, .fini = teardown)
 	const struct doc *doc;
 
 	cr_assert_eq(add(report(320e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
-	cr_assert_eq(calibrate_cluster(diags, cluster, &m, &out), 0);
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 0, &out), 0);
 	doc = doc_parse(arena, diags, "calibrated", out.text, out.length);
 	cr_assert_not_null(doc, "%s", out.text);
 	again = cluster_read(arena, diags, doc);
@@ -101,7 +106,7 @@ Test(calibrate, refuses_what_is_not_comparable, .init = setup, .fini = teardown)
 	cr_assert(strstr(diags->last->message, "not comparable"));
 	cr_assert_eq(add(report(1e9, 1e-6, "true", "A100-SXM4-80GB")), -1);
 	cr_assert(strstr(diags->last->message, "A100-SXM4-80GB"));
-	cr_assert_eq(add("{\"schema\": \"moeplan/plan/v1\"}"), -1);
+	cr_assert_eq(add("{\"schema\": \"moeplan/probe/v1\"}"), -1, "it says nothing of its times");
 	cr_assert_eq(add("{"), -1);
 	cr_assert_eq(add("no report at all\n"), -1);
 	cr_assert_eq(m.n_samples, 0);
@@ -115,7 +120,7 @@ Test(calibrate, one_size_is_no_fit, .init = setup, .fini = teardown)
 	m.samples[0] = (struct sample){0, 1e6, 7, 1e-5};
 	m.samples[1] = (struct sample){0, 1.1e6, 7, 1.1e-5};
 	cr_assert_eq(calibrate_fit(&m, 0).samples, 0);
-	cr_assert_eq(calibrate_cluster(diags, cluster, &m, &out), -1);
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 0, &out), -1);
 }
 
 /* Rows as nccl-tests prints them: size count type redop root time algbw busbw #wrong …. */
@@ -162,44 +167,58 @@ Test(calibrate, nccl_tests_in_a_node, .init = setup, .fini = teardown)
 	cr_assert_eq(calibrate_fit(&m, cluster->n_levels - 1).samples, 0);
 }
 
-static bool
-read_log(const char *text, struct step_facts *facts)
+/* A measured step is enough for a file, and what the file had stays in it. */
+Test(calibrate, runs_are_written_and_read_again, .init = setup, .fini = teardown)
 {
-	return log_read(text, strlen(text), facts);
+	struct str out = str_new(arena);
+	struct measured_run run = {.model = "it's mine", .parameters = 46702792704,
+	    .gpu = "H100-SXM5-80GB", .step_s = 5.25, .predicted_s = 4.5, .exposed_s = 0.75};
+	const struct measured_run *back;
+	struct cluster *again;
+	const struct doc *doc;
+
+	strategy_init(&run.strategy);
+	run.strategy.world = 32;
+	run.strategy.cp = run.strategy.vpp = run.strategy.gtp = run.strategy.egtp = 1;
+	run.strategy.tp = 2;
+	run.strategy.pp = 2;
+	run.strategy.ep = 8;
+	run.strategy.etp = 1;
+	run.strategy.micro_batch = 1;
+	run.strategy.global_batch = 256;
+	run.strategy.seq_len = 4096;
+	run.strategy.capacity = 1.5;
+	run.strategy.recompute = (struct recompute){RECOMPUTE_SELECTIVE, MODULE_MOE_ACT, 0};
+	run.strategy.overlap = OVERLAP_DP | OVERLAP_EP;
+	run.strategy.layout = "Et*16|t*16L";
+	run.strategy.framework_version = "0.14";
+	cluster->runs = (struct measured_runs){1, &run};
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 1, &out), 0);
+	doc = doc_parse(arena, diags, "calibrated", out.text, out.length);
+	cr_assert_not_null(doc, "%s", out.text);
+	again = cluster_read(arena, diags, doc);
+	cr_assert_not_null(again, "%s%s", diags->first ? diags->first->message : "", out.text);
+	cr_assert_eq(again->runs.n, 1);
+	back = &again->runs.rows[0];
+	cr_assert_str_eq(back->model, run.model);
+	cr_assert_eq(back->parameters, run.parameters);
+	cr_assert_float_eq(back->step_s, 5.25, 1e-9);
+	cr_assert_float_eq(back->exposed_s, 0.75, 1e-9);
+	cr_assert_eq(back->strategy.tp, 2);
+	cr_assert_eq(back->strategy.global_batch, 256);
+	cr_assert_eq(back->strategy.overlap, run.strategy.overlap);
+	cr_assert_eq(back->strategy.recompute.modules, MODULE_MOE_ACT);
+	cr_assert_float_eq(back->strategy.capacity, 1.5, 1e-12);
+	cr_assert_str_eq(back->strategy.layout, "Et*16|t*16L");
+	cr_assert_str_eq(back->strategy.framework_version, "0.14");
 }
 
-Test(calibrate, megatron_log)
+Test(calibrate, a_run_must_be_whole, .init = setup, .fini = teardown)
 {
-	struct step_facts facts;
+	static const char text[] = "nodes: 1\ngpu: H100-SXM5-80GB\nruns:\n- {model: m, step: 1s}\n";
+	const struct doc *doc = doc_parse(arena, diags, "file", text, sizeof(text) - 1);
 
-	cr_assert(read_log(
-	    " iteration 1/ 9 | consumed samples: 64 | elapsed time per iteration (ms): 9000.0 | x\n"
-	    " iteration 2/ 9 | consumed samples: 128 | elapsed time per iteration (ms): 1300.0 | "
-	    "x\n"
-	    "[Rank 0] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 2048.0 "
-	    "| reserved: 1\n"
-	    " iteration 3/ 9 | elapsed time per iteration (ms): 1200.0 | x\n"
-	    " iteration 4/ 9 | elapsed time per iteration (ms): 1250.0 | x\n"
-	    " iteration 5/ 9 | elapsed time per iteration (ms): 1240.0 |",
-	    &facts));
-	cr_assert_str_eq(facts.format, "Megatron-LM");
-	cr_assert_eq(facts.lines, 5);
-	cr_assert_float_eq(
-	    facts.step_s, 1.245, 1e-9, "%g: the first fifth is left out", facts.step_s);
-	cr_assert_float_eq(facts.peak_bytes, 2048.0 * 1048576, 1);
-}
-
-Test(calibrate, deepspeed_log)
-{
-	struct step_facts facts;
-
-	cr_assert(read_log(
-	    "steps: 10 loss: 2.3 iter time (s): 1.5 samples/sec: 4\n"
-	    "[INFO] step=10 CurrSamplesPerSec=4, MemAllocated=1.0GB, MaxMemAllocated=12.5GB\n",
-	    &facts));
-	cr_assert_str_eq(facts.format, "DeepSpeed");
-	cr_assert_float_eq(facts.step_s, 1.5, 1e-9);
-	cr_assert_float_eq(facts.peak_bytes, 12.5 * 1073741824.0, 1);
-	cr_assert_not(read_log("nothing of the kind\n", &facts));
-	cr_assert_not(read_log("", &facts));
+	cr_assert_null(cluster_read(arena, diags, doc));
+	cr_assert_eq(diags->errors, 3, "parameters, gpu, strategy");
+	cr_assert_eq(diags->first->loc.line, 4);
 }

@@ -156,7 +156,9 @@ Test(correction, nothing_else_is_corrected)
 Test(correction, what_a_run_cannot_tell_stays_near_one)
 {
 	struct observation o = {
-	    .predicted_s = {[CORRECTED_COMPUTE] = 9.9, [CORRECTED_TRAFFIC] = 0.1}, .measured_s = 12};
+	    .predicted_s = {[CORRECTED_COMPUTE] = 9.9, [CORRECTED_TRAFFIC] = 0.1},
+	    .measured_s = 12,
+	    .spread = 0.06};
 	struct correction c;
 
 	correction_fit(&o, 1, &c);
@@ -169,7 +171,8 @@ Test(correction, what_a_run_cannot_tell_stays_near_one)
 
 Test(correction, a_wrong_unit_does_not_run_away)
 {
-	struct observation o = {.predicted_s = {[CORRECTED_COMPUTE] = 10}, .measured_s = 1e9};
+	struct observation o = {
+	    .predicted_s = {[CORRECTED_COMPUTE] = 10}, .measured_s = 1e9, .spread = 0.06};
 	struct correction c;
 
 	correction_fit(&o, 1, &c);

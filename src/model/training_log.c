@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What does a training log say of step time, throughput and memory?
+ *
+ * A row of the table is a word that a framework prints before a number, with its unit:
+ *   Megatron-LM       megatron/training/training.py: "elapsed time per iteration (ms): 1234.5",
+ *                     "throughput per GPU (TFLOP/s/GPU): 312.1", once "max allocated: 12345.6" (2^20)
+ *   Megatron-Bridge   "Step Time : 9.09s GPU utilization: 663.5MODEL_TFLOP/s/GPU"
+ *   DeepSpeed         pipeline engine: "iter time (s): 1.234"; utils/timer.py: "CurrSamplesPerSec=36.1,
+ *                     MemAllocated=12.3GB, MaxMemAllocated=23.4GB"; "MA … Max_MA 12.3 GB" (2^30)
+ *   torchtitan        components/metrics.py: "memory: 71.31GiB(90.2%)  tps: 5,762  tflops: 333.9"
+ * A framework that prints one step on two lines is counted once: the series with most numbers is
+ * taken. Colours are stepped over. The median leaves out the first fifth, which is warming up.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/numeric.h"
+#include "model/strategy.h"
+#include "model/training_log.h"
+
+enum what { STEP, SAMPLES, TOKENS, TFLOPS, ALLOCATED, RESERVED };
+
+static const struct {
+	const char *before, *format;
+	enum what what;
+	double unit;
+} keys[] = {
+    {"elapsed time per iteration (ms):", "Megatron-LM", STEP, 1e-3},
+    {"Step Time :", "Megatron-Bridge", STEP, 1},
+    {"iter time (s):", "DeepSpeed", STEP, 1},
+    {"CurrSamplesPerSec=", "DeepSpeed", SAMPLES, 1},
+    {"tps:", "torchtitan", TOKENS, 1},
+    {"throughput per GPU (TFLOP/s/GPU):", "Megatron-LM", TFLOPS, 1},
+    {"GPU utilization:", "Megatron-Bridge", TFLOPS, 1},
+    {"tflops:", "torchtitan", TFLOPS, 1},
+    {"max allocated:", "Megatron-LM", ALLOCATED, 0x1p20},
+    {"max reserved:", "Megatron-LM", RESERVED, 0x1p20},
+    {"MaxMemAllocated=", "DeepSpeed", ALLOCATED, 0x1p30},
+    {"Max_MA", "DeepSpeed", ALLOCATED, 0x1p30},
+    {"memory:", "torchtitan", RESERVED, 0x1p30},
+};
+enum { KEYS = sizeof(keys) / sizeof(keys[0]), LINE_ROOM = 16384, KEPT = 8192 };
+
+/* Numbers of one key; when all places are taken every second one is dropped, and so on. */
+struct series {
+	int64_t seen, stride;
+	int n;
+	double values[KEPT], most;
+};
+
+struct log_reader {
+	struct series series[KEYS];
+	char line[LINE_ROOM + 1];
+	size_t length;
+	bool escape; /* inside a colour: ESC [ ... letter */
+};
+
+static void
+series_add(struct series *s, double value)
+{
+	int i;
+
+	s->most = value > s->most ? value : s->most;
+	if (s->stride == 0)
+		s->stride = 1;
+	if (s->seen++ % s->stride != 0)
+		return;
+	if (s->n == KEPT) {
+		for (i = 0; i < KEPT / 2; i++)
+			s->values[i] = s->values[2 * i];
+		s->n = KEPT / 2;
+		s->stride *= 2;
+	}
+	s->values[s->n++] = value;
+}
+
+static bool
+is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The number at `at`, with commas between thousands; 0 when there is none. */
+static double
+number_at(const char *at)
+{
+	char digits[40];
+	size_t n = 0;
+
+	while (*at == ' ')
+		at++;
+	for (; n + 1 < sizeof(digits) && *at && strchr("0123456789.,eE+-", *at); at++)
+		if (*at != ',')
+			digits[n++] = *at;
+		else if (at[1] < '0' || at[1] > '9')
+			break;
+	digits[n] = '\0';
+	return n > 0 ? numeric_strtod(digits, NULL) : 0;
+}
+
+static void
+read_line(struct log_reader *r)
+{
+	size_t i;
+
+	r->line[r->length] = '\0';
+	for (i = 0; i < KEYS; i++) {
+		const char *at = strstr(r->line, keys[i].before);
+		double value;
+
+		if (!at || (at > r->line && is_letter(at[-1])))
+			continue;
+		value = number_at(at + strlen(keys[i].before)) * keys[i].unit;
+		if (value > 0 && value < 1e18)
+			series_add(&r->series[i], value);
+	}
+	r->length = 0;
+}
+
+static void
+read_block(struct log_reader *r, const char *block, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++) {
+		char c = block[i];
+
+		if (c == '\n' || c == '\r') {
+			read_line(r);
+			r->escape = false;
+		} else if (c == '\033') {
+			r->escape = true;
+		} else if (r->escape) {
+			r->escape = !is_letter(c);
+		} else if (r->length < LINE_ROOM) {
+			r->line[r->length++] = c ? c : ' ';
+		}
+	}
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Quantile of what stands behind the first fifth; `sorted` says that this was asked before. */
+static double
+steady(struct series *s, double q, bool sorted)
+{
+	int first = s->n / 5, n = s->n - first, below;
+	double at = q * (n - 1);
+
+	if (n <= 0)
+		return 0;
+	if (!sorted)
+		qsort(s->values + first, (size_t)n, sizeof(double), compare_doubles);
+	below = (int)at;
+	if (below + 1 >= n)
+		return s->values[s->n - 1];
+	return s->values[first + below] +
+	       (at - below) * (s->values[first + below + 1] - s->values[first + below]);
+}
+
+/* The key of this kind that has most numbers, or -1. */
+static int
+fullest(const struct log_reader *r, enum what what)
+{
+	int best = -1;
+	int i;
+
+	for (i = 0; i < KEYS; i++)
+		if (keys[i].what == what && r->series[i].seen > 0 &&
+		    (best < 0 || r->series[i].seen > r->series[best].seen))
+			best = i;
+	return best;
+}
+
+static double
+median_of(struct log_reader *r, enum what what)
+{
+	int key = fullest(r, what);
+
+	return key < 0 ? 0 : steady(&r->series[key], 0.5, false);
+}
+
+static double
+most_of(const struct log_reader *r, enum what what)
+{
+	double most = 0;
+	int i;
+
+	for (i = 0; i < KEYS; i++)
+		if (keys[i].what == what && r->series[i].most > most)
+			most = r->series[i].most;
+	return most;
+}
+
+/* The last line may have no end. */
+static void
+finish(struct log_reader *r, struct log_facts *facts)
+{
+	static const enum what timed[] = {STEP, SAMPLES, TOKENS, TFLOPS, ALLOCATED, RESERVED};
+	size_t i;
+	int key;
+
+	read_line(r);
+	memset(facts, 0, sizeof(*facts));
+	for (i = 0; i < sizeof(timed) / sizeof(timed[0]) && !facts->format; i++) {
+		key = fullest(r, timed[i]);
+		if (key < 0)
+			continue;
+		facts->format = keys[key].format;
+		facts->lines = i < 3 ? r->series[key].seen : 0;
+	}
+	key = fullest(r, STEP);
+	if (key >= 0) {
+		facts->step_s = steady(&r->series[key], 0.5, false);
+		facts->step_low_s = steady(&r->series[key], 0.1, true);
+		facts->step_high_s = steady(&r->series[key], 0.9, true);
+	}
+	facts->samples_per_s = median_of(r, SAMPLES);
+	facts->tokens_per_s_per_gpu = median_of(r, TOKENS);
+	facts->tflops_per_gpu = median_of(r, TFLOPS);
+	facts->allocated_bytes = most_of(r, ALLOCATED);
+	facts->reserved_bytes = most_of(r, RESERVED);
+}
+
+bool
+log_read_text(struct arena *arena, const char *text, size_t length, struct log_facts *facts)
+{
+	struct log_reader *r = arena_alloc(arena, sizeof(*r));
+
+	read_block(r, text, length);
+	finish(r, facts);
+	return facts->format != NULL;
+}
+
+int
+log_read_file(struct arena *arena, struct diags *diags, const char *path, struct log_facts *facts)
+{
+	struct log_reader *r = arena_alloc(arena, sizeof(*r));
+	struct loc loc = {path, 0, 0};
+	FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+	char block[8192];
+	int errors = diags->errors;
+	size_t got;
+
+	if (!file)
+		return diag_error(diags, loc, "'%s' cannot be opened: %s", path, strerror(errno));
+	while ((got = fread(block, 1, sizeof(block), file)) > 0)
+		read_block(r, block, got);
+	if (ferror(file))
+		diag_error(diags, loc, "'%s' cannot be read: %s", path, strerror(errno));
+	finish(r, facts);
+	if (file != stdin && fclose(file) != 0)
+		return -1;
+	return diags->errors > errors ? -1 : 0;
+}
+
+double
+log_step_s(const struct log_facts *facts, const struct strategy *s)
+{
+	if (facts->step_s > 0)
+		return facts->step_s;
+	if (facts->samples_per_s > 0)
+		return (double)s->global_batch / facts->samples_per_s;
+	if (facts->tokens_per_s_per_gpu > 0 && s->world > 0)
+		return (double)s->global_batch * (double)s->seq_len /
+		       (facts->tokens_per_s_per_gpu * (double)s->world);
+	return 0;
+}
