@@ -58,6 +58,8 @@ struct unresolved {
 /* Who starts the ranks, as far as files and environment say. 0 or NULL: not said. */
 struct launch {
 	const char *launcher; /* "torchrun", "deepspeed", "srun", "mpirun" */
+	bool open;	      /* words that are not known may be options of it */
+	const char *program;  /* what the ranks run: "pretrain_gpt.py" */
 	struct loc loc;
 	int64_t nodes, processes_per_node;
 	int64_t world_size, rank, local_rank; /* of the environment; rank -1 not said */
@@ -71,6 +73,7 @@ struct config {
 	const char *version;	  /* of the framework; NULL newest known */
 	struct setting *settings; /* every setting that was found, known or not */
 	struct unresolved *unresolved;
+	bool open; /* words of a command line that are not known may hold more settings */
 	struct strategy strategy; /* what they mean, not derived: 0 is not given */
 	struct model *model;	  /* from shape settings, or NULL */
 	struct launch launch;

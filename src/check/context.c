@@ -8,11 +8,13 @@
  */
 #include "check/context.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/str.h"
 #include "check/case_fields.h"
+#include "check/import_private.h"
 #include "emit/emit.h"
 
 /* Spellings of one setting: argument and destination, old and new key. */
@@ -104,7 +106,7 @@ static struct value
 setting_value(const struct facts *facts, const struct setting *setting)
 {
 	if (setting->unresolved)
-		return value_undecided;
+		return value_hidden;
 	return value_of_doc(facts->arena, setting->value);
 }
 
@@ -184,7 +186,7 @@ term_value(const struct facts *facts, const struct term *term)
 	struct value value = term->get ? term->get(facts) : value_undecided;
 	const struct setting *setting;
 
-	if (value.kind > VALUE_UNSET)
+	if (value.kind > VALUE_UNSET || value.kind == VALUE_HIDDEN)
 		return value;
 	setting = find_natives(facts, term->natives);
 	if (setting)
@@ -305,9 +307,23 @@ has_deepspeed_file(const struct config *config)
 	return false;
 }
 
+/* A file that builds on others does not say what is left to the framework. */
+static bool
+builds_on_others(const struct config *config)
+{
+	static const char *const keys[] = {"extends", "includes", "bases", "defaults", NULL};
+
+	for (int i = 0; keys[i]; i++)
+		if (setting_find(config, keys[i]))
+			return true;
+	return false;
+}
+
 static bool
 is_complete(const struct config *config)
 {
+	if (config->open || builds_on_others(config))
+		return false;
 	switch (config->form) {
 	case CONFIG_MEGATRON:
 		return setting_find(config, "num_layers") != NULL;
@@ -332,6 +348,48 @@ tells_options(const struct config *config)
 	return false;
 }
 
+/* "--tensor-model-parallel-size $(…)": the strategy has 1 there, which nobody said. */
+unsigned
+hidden_sizes(const struct config *config)
+{
+	static const struct {
+		const char *term;
+		size_t offset; /* what options say instead is known */
+		unsigned bit;
+	} sizes[] = {
+	    {"tp", offsetof(struct strategy, tp), HIDDEN_TP},
+	    {"cp", offsetof(struct strategy, cp), HIDDEN_CP},
+	    {"pp", offsetof(struct strategy, pp), HIDDEN_PP},
+	    {"vpp", offsetof(struct strategy, vpp), HIDDEN_VPP},
+	    {"ep", offsetof(struct strategy, ep), HIDDEN_EP},
+	    {"etp", offsetof(struct strategy, etp), HIDDEN_ETP},
+	    {"dp_shard", offsetof(struct strategy, dp_shard), HIDDEN_SHARD},
+	    {"seq_len", offsetof(struct strategy, seq_len), HIDDEN_SEQ},
+	    {"micro_batch", offsetof(struct strategy, micro_batch), HIDDEN_MICRO},
+	    {"global_batch", offsetof(struct strategy, global_batch), HIDDEN_GLOBAL},
+	};
+	unsigned hidden = 0;
+	bool etp_said = false;
+
+	for (const struct setting *s = config->settings; s; s = s->next) {
+		const struct key *key = import_key(s->form, s->name);
+
+		for (size_t i = 0; key && key->term && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			const char *base = (const char *)&config->strategy;
+			int64_t size;
+
+			if (strcmp(key->term, sizes[i].term) != 0)
+				continue;
+			memcpy(&size, base + sizes[i].offset, sizeof(size));
+			etp_said = etp_said || sizes[i].bit == HIDDEN_ETP;
+			if (s->unresolved && size <= 0)
+				hidden |= sizes[i].bit;
+		}
+	}
+	/* left to Megatron-Core it is TP */
+	return (hidden & HIDDEN_TP) && !etp_said ? hidden | HIDDEN_ETP : hidden;
+}
+
 void
 facts_init(struct facts *facts, const struct check_context *check, struct arena *arena)
 {
@@ -344,6 +402,7 @@ facts_init(struct facts *facts, const struct check_context *check, struct arena 
 			       ? (unsigned)RULE_OTHER
 			       : 1U << check->strategy->framework;
 	facts->version = version ? version : check->config->version;
+	facts->hidden = hidden_sizes(check->config);
 	facts->partial = !check->model;
 	facts->strange = arena_alloc(arena, sizeof(*facts->strange));
 	*facts->strange = value_undecided;

@@ -20,8 +20,25 @@ struct facts {
 	unsigned framework; /* bit as in struct rule */
 	const char *version;
 	const struct setting *setting; /* in rules for every setting, else NULL */
+	unsigned hidden;	       /* sizes that are said and not known: bits below */
 	struct value *strange;	       /* what strange() gave; undecided: not asked yet */
 };
+enum hidden_size {
+	HIDDEN_TP = 1 << 0,
+	HIDDEN_CP = 1 << 1,
+	HIDDEN_PP = 1 << 2,
+	HIDDEN_VPP = 1 << 3,
+	HIDDEN_EP = 1 << 4,
+	HIDDEN_ETP = 1 << 5,
+	HIDDEN_SHARD = 1 << 6,
+	HIDDEN_SEQ = 1 << 7,
+	HIDDEN_MICRO = 1 << 8,
+	HIDDEN_GLOBAL = 1 << 9,
+	HIDDEN_DENSE = HIDDEN_TP | HIDDEN_CP | HIDDEN_PP,
+	HIDDEN_EXPERT = HIDDEN_EP | HIDDEN_ETP | HIDDEN_PP,
+};
+/* The bits for a configuration, its defaults already filled in. */
+unsigned hidden_sizes(const struct config *config);
 void facts_init(struct facts *facts, const struct check_context *check, struct arena *arena);
 struct expr_scope facts_scope(const struct facts *facts);
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "check/rules_names.h"
+
 static struct value
 known(int64_t size)
 {
@@ -75,6 +77,75 @@ launcher_term(const struct facts *facts)
 	const char *launcher = facts->check->config->launch.launcher;
 
 	return launcher ? value_text(launcher) : value_unset;
+}
+
+/* Programs of Megatron-LM whose parser takes its arguments and no others. */
+static bool
+is_megatron_program(const char *name)
+{
+	static const char *const names[] = {"pretrain_gpt.py", "pretrain_mamba.py",
+	    "pretrain_hybrid.py", "pretrain_vlm.py", "pretrain_bert.py", "pretrain_t5.py",
+	    "pretrain_ict.py", "pretrain_retro.py", "train_rl.py", NULL};
+
+	for (int i = 0; names[i]; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Sections that torchtitan 0.3 reads itself; the others belong to configs of models. */
+static bool
+is_own_section(const struct facts *facts, const char *name)
+{
+	static const char *const sections[] = {
+	    "training.", "parallelism.", "compile.", "comm.", "debug.", NULL};
+	bool old = facts->version && version_compare(facts->version, "0.3") < 0;
+
+	for (int i = 0; sections[i]; i++)
+		if (strncmp(name, sections[i], strlen(sections[i])) == 0)
+			return true;
+	return old && strchr(name, '.');
+}
+
+/* Some typing errors are no other program, names that no release ever had in number are. */
+struct value
+foreign_term(const struct facts *facts)
+{
+	enum { TYPING_ERRORS = 3 };
+	const struct config *config = facts->check->config;
+	bool titan = config->form == CONFIG_TORCHTITAN;
+	enum framework framework = titan ? FRAMEWORK_TORCHTITAN : FRAMEWORK_MEGATRON;
+	int unheard = 0;
+
+	if (config->form != CONFIG_MEGATRON && !titan)
+		return value_int(0);
+	if (!titan && config->launch.program && !is_megatron_program(config->launch.program))
+		return value_int(1);
+	for (const struct setting *s = config->settings; s && unheard <= TYPING_ERRORS; s = s->next)
+		unheard += (titan ? is_own_section(facts, s->name) : s->argument) &&
+			   s->form == config->form &&
+			   name_state(framework, NULL, s->name, NULL) == NAME_UNKNOWN &&
+			   !name_is_block(framework, s->name);
+	return value_int(unheard > TYPING_ERRORS);
+}
+
+struct value
+trains_term(const struct facts *facts)
+{
+	static const char *const parts[] = {"infer", "generat", "eval", "convert",
+	    "chat", "serv", "export", "preprocess", "prune", NULL};
+	const char *program = facts->check->config->launch.program;
+
+	for (int i = 0; program && parts[i]; i++)
+		if (strstr(program, parts[i]))
+			return value_int(0);
+	return value_int(1);
+}
+
+struct value
+launch_open_term(const struct facts *facts)
+{
+	return value_int(facts->check->config->launch.open);
 }
 
 struct value

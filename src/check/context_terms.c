@@ -23,30 +23,31 @@ product_of(int64_t a, int64_t b, int64_t c, int64_t d)
 	return value_int(product);
 }
 
-#define STRATEGY_TERM(name, member)                                                                \
+#define STRATEGY_TERM(name, depends)                                                               \
 	static struct value name##_term(const struct facts *facts)                                 \
 	{                                                                                          \
-		return known(facts->check->strategy->member);                                      \
+		return facts->hidden & (unsigned)(depends) ? value_hidden                          \
+							   : known(facts->check->strategy->name);  \
 	}
 
 /* clang-format off */
-STRATEGY_TERM(world, world)
-STRATEGY_TERM(tp, tp)
-STRATEGY_TERM(cp, cp)
-STRATEGY_TERM(pp, pp)
-STRATEGY_TERM(vpp, vpp)
-STRATEGY_TERM(ep, ep)
-STRATEGY_TERM(etp, etp)
-STRATEGY_TERM(dp, dp)
-STRATEGY_TERM(edp, edp)
-STRATEGY_TERM(gtp, gtp)
-STRATEGY_TERM(egtp, egtp)
-STRATEGY_TERM(dp_replicate, dp_replicate)
-STRATEGY_TERM(dp_shard, dp_shard)
-STRATEGY_TERM(seq_len, seq_len)
-STRATEGY_TERM(micro_batch, micro_batch)
-STRATEGY_TERM(global_batch, global_batch)
-STRATEGY_TERM(micro_batches, micro_batches)
+STRATEGY_TERM(world, 0)
+STRATEGY_TERM(tp, HIDDEN_TP)
+STRATEGY_TERM(cp, HIDDEN_CP)
+STRATEGY_TERM(pp, HIDDEN_PP)
+STRATEGY_TERM(vpp, HIDDEN_VPP)
+STRATEGY_TERM(ep, HIDDEN_EP)
+STRATEGY_TERM(etp, HIDDEN_ETP)
+STRATEGY_TERM(dp, HIDDEN_DENSE)
+STRATEGY_TERM(edp, HIDDEN_EXPERT)
+STRATEGY_TERM(gtp, 0)
+STRATEGY_TERM(egtp, 0)
+STRATEGY_TERM(dp_replicate, 0)
+STRATEGY_TERM(dp_shard, HIDDEN_DENSE | HIDDEN_SHARD)
+STRATEGY_TERM(seq_len, HIDDEN_SEQ)
+STRATEGY_TERM(micro_batch, HIDDEN_MICRO)
+STRATEGY_TERM(global_batch, HIDDEN_GLOBAL)
+STRATEGY_TERM(micro_batches, HIDDEN_DENSE | HIDDEN_MICRO | HIDDEN_GLOBAL)
 /* clang-format on */
 
 static struct value
@@ -54,7 +55,8 @@ dense_product_term(const struct facts *facts)
 {
 	const struct strategy *s = facts->check->strategy;
 
-	return product_of(s->tp, s->cp, s->gtp, s->pp);
+	return facts->hidden & HIDDEN_DENSE ? value_hidden
+					    : product_of(s->tp, s->cp, s->gtp, s->pp);
 }
 
 static struct value
@@ -62,7 +64,8 @@ expert_product_term(const struct facts *facts)
 {
 	const struct strategy *s = facts->check->strategy;
 
-	return product_of(s->etp, s->ep, s->egtp, s->pp);
+	return facts->hidden & HIDDEN_EXPERT ? value_hidden
+					     : product_of(s->etp, s->ep, s->egtp, s->pp);
 }
 
 static struct value
@@ -70,6 +73,8 @@ stage_term(const struct facts *facts)
 {
 	const struct strategy *s = facts->check->strategy;
 
+	if (facts->hidden & HIDDEN_PP)
+		return value_hidden;
 	return s->world > 0 && s->pp > 0 && s->world % s->pp == 0 ? known(s->world / s->pp)
 								  : value_undecided;
 }
@@ -79,6 +84,8 @@ sparse_region_term(const struct facts *facts)
 {
 	const struct strategy *s = facts->check->strategy;
 
+	if (facts->hidden & (HIDDEN_DENSE | HIDDEN_SHARD))
+		return value_hidden;
 	return product_of(s->dp_shard, s->cp, s->tp, 1);
 }
 
@@ -429,14 +436,22 @@ const struct term terms[] = {
 	{"gpu_bytes", "memory of a GPU", "", gpu_bytes_term},
 	{"gpu_arch", "major CUDA compute capability", "", gpu_arch_term},
 	{"launcher", "torchrun, deepspeed, srun or mpirun", "", launcher_term},
+	{"foreign", "1 when another program than Megatron-LM's, or a fork, reads the arguments", "",
+	    foreign_term},
+	{"trains", "0 when the program's name says that it converts, evaluates or generates", "",
+	    trains_term},
+	{"launch_open", "1 when the launch line has words that are not known", "",
+	    launch_open_term},
 	{"launch_nodes", "nodes that the launch line names", "", launch_nodes_term},
 	{"launch_procs", "processes a node that the launch line names", "nproc_per_node",
 	    launch_procs_term},
 	{"env_world", "WORLD_SIZE of the environment", "", env_world_term},
 	{"env_rank", "RANK of the environment", "", env_rank_term},
 	{"env_local_rank", "LOCAL_RANK of the environment", "", env_local_rank_term},
-	{"master_addr", "MASTER_ADDR or --master-addr", "", master_addr_term},
-	{"master_port", "MASTER_PORT or --master-port", "", master_port_term},
+	{"master_addr", "MASTER_ADDR or --master-addr", "master_addr MASTER_ADDR",
+	    master_addr_term},
+	{"master_port", "MASTER_PORT or --master-port", "master_port MASTER_PORT",
+	    master_port_term},
 	{"slots", "slots of the hostfile, a host each", "", slots_term},
 	{"complete", "1 when settings that are not there have the framework's defaults", "",
 	    complete_term},

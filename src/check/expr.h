@@ -19,6 +19,7 @@ struct arena;
  */
 enum value_kind {
 	VALUE_UNDECIDED, /* nobody can tell */
+	VALUE_HIDDEN,	 /* it is there, but not its value */
 	VALUE_UNSET,	 /* known not to be there; undecided in arithmetic */
 	VALUE_INT,
 	VALUE_NUMBER,
@@ -63,7 +64,7 @@ struct value value_int(int64_t integer);
 struct value value_number(double number); /* not finite: undecided */
 struct value value_text(const char *text);
 struct value value_list(const struct value *items, size_t count);
-extern const struct value value_undecided, value_unset;
+extern const struct value value_undecided, value_hidden, value_unset;
 bool value_is_numeric(const struct value *value);
 double value_as_number(const struct value *value);
 /* 1 true, 0 false, -1 undecided. Text and lists are true unless empty. */

@@ -43,19 +43,24 @@ call_on(const struct expr_scope *scope, const struct value *arguments, size_t co
 	return truth < 0 ? value_undecided : value_int(truth);
 }
 
-/* said(name): it is there, for all that can be seen; never undecided. */
+/* said(name): it is there, for all that can be seen, whatever its value; never undecided. */
 static struct value
 call_said(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
 	(void)scope, (void)count;
-	return value_int(arguments[0].kind > VALUE_UNSET);
+	return value_int(arguments[0].kind > VALUE_UNSET || arguments[0].kind == VALUE_HIDDEN);
 }
 
-/* given(name, default): the default when it is not there, for all that can be seen. */
+/*
+ * given(name, default): the default when it is not there, for all that can be seen;
+ * undecided when it is there and its value is not known.
+ */
 static struct value
 call_given(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
 	(void)scope, (void)count;
+	if (arguments[0].kind == VALUE_HIDDEN)
+		return value_undecided;
 	return arguments[arguments[0].kind > VALUE_UNSET ? 0 : 1];
 }
 

@@ -14,6 +14,7 @@
 enum { MAX_ARGUMENTS = 40, MAX_SHOWN = 24 };
 
 const struct value value_undecided = {.kind = VALUE_UNDECIDED};
+const struct value value_hidden = {.kind = VALUE_HIDDEN};
 const struct value value_unset = {.kind = VALUE_UNSET};
 
 struct value
@@ -59,6 +60,7 @@ value_truth(const struct value *value)
 {
 	switch (value->kind) {
 	case VALUE_UNDECIDED:
+	case VALUE_HIDDEN:
 	case VALUE_UNSET:
 		return -1;
 	case VALUE_INT:
@@ -299,6 +301,7 @@ value_show(struct arena *arena, const struct value *value)
 	case VALUE_LIST:
 		return show_list(arena, value);
 	case VALUE_UNDECIDED:
+	case VALUE_HIDDEN:
 	case VALUE_UNSET:
 		break;
 	}

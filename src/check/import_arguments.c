@@ -297,9 +297,20 @@ form_for(const struct arguments_reader *r, const char *name)
 		return r->form;
 	if (is_deepspeed_option(name))
 		return CONFIG_NUMBERS;
-	return key_find(import_deepspeed_keys, name) || key_find(deepspeed_keys, name)
+	/* its own batch options mean what the program makes of them */
+	return key_find(import_deepspeed_keys, name) ||
+		       strcmp(name, "gradient_accumulation_steps") == 0
 		   ? CONFIG_DEEPSPEED
 		   : CONFIG_MEGATRON;
+}
+
+static bool
+runs_script(const struct import *in)
+{
+	const char *program = in->config->launch.program;
+	size_t length = program ? strlen(program) : 0;
+
+	return length > 3 && strcmp(program + length - 3, ".sh") == 0;
 }
 
 static void
@@ -308,12 +319,16 @@ add_value(struct arguments_reader *r, const char *name, const struct shell_text 
 	struct import *in = r->in;
 	struct loc loc = loc_of(r, word, at, name);
 	enum config_form form = form_for(r, name);
+	const char *text = word->bytes + at;
+	size_t length = word->length - at;
 
+	/* another script that takes them reads the quotes again */
+	if (length > 1 && text[0] == '\'' && text[length - 1] == '\'' && runs_script(in))
+		text = arena_strndup(in->arena, text + 1, length - 2);
 	if (shell_is_marked(word))
 		import_unknown_setting(in, form, name, shell_plain(in->arena, word) + at, loc);
 	else
-		import_setting(
-		    in, form, name, import_word_value(in->arena, name, word->bytes + at, loc));
+		import_setting(in, form, name, import_word_value(in->arena, name, text, loc));
 }
 
 static void
@@ -406,6 +421,14 @@ count_values(const struct arguments_reader *r, const char *name, size_t at)
 	return count;
 }
 
+/* Variables that the script never sets are most often empty. */
+static void
+leave_open(struct arguments_reader *r, const struct shell_text *word)
+{
+	if (strpbrk(word->bytes, "\x01\x03"))
+		r->in->config->open = true;
+}
+
 /* Returns how many words were taken. */
 static size_t
 take_long(struct arguments_reader *r, size_t at)
@@ -419,6 +442,7 @@ take_long(struct arguments_reader *r, size_t at)
 		return 1;
 	}
 	if (shell_is_marked(word)) { /* the name itself is not known */
+		leave_open(r, word);
 		import_unresolved(r->in, loc_of(r, word, 0, name), shell_plain(r->in->arena, word));
 		return 1;
 	}
@@ -476,9 +500,11 @@ take_word(struct arguments_reader *r, size_t at)
 		add_value(r, name, &r->words->items[at + 1], 0);
 		return 2;
 	}
-	if (shell_is_marked(word))
+	if (shell_is_marked(word)) {
+		leave_open(r, word);
 		import_unresolved(
 		    r->in, loc_of(r, word, 0, "arguments"), shell_plain(r->in->arena, word));
+	}
 	return 1;
 }
 

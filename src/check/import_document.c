@@ -144,6 +144,28 @@ take_deepspeed(struct import *in, const struct doc *doc)
 	return 0;
 }
 
+/* Arguments of Hugging Face's Trainer in a file: not DeepSpeed's own. */
+static int
+take_trainer_arguments(struct import *in, const struct doc *doc)
+{
+	if (import_form(in, CONFIG_DEEPSPEED, doc->loc) != 0)
+		return -1;
+	in->arguments = true;
+	for (const struct doc *member = doc->first; member && !in->full; member = member->next) {
+		bool file = strcmp(member->key, "deepspeed") == 0;
+		bool own = import_key(CONFIG_DEEPSPEED, member->key) != NULL;
+
+		if (member->kind < DOC_LIST)
+			add_member(in,
+			    file  ? CONFIG_NUMBERS
+			    : own ? CONFIG_DEEPSPEED
+				  : CONFIG_MEGATRON,
+			    member->key, member);
+	}
+	in->arguments = false;
+	return 0;
+}
+
 static int
 take_guide_model(struct import *in, const struct doc *doc)
 {
@@ -217,6 +239,30 @@ take_yaml_arguments(struct import *in, const struct doc *doc, const char *const 
 	return 0;
 }
 
+/* "[a b]": several values, as the test recipes write them. */
+static const struct doc *
+bracketed(struct import *in, const struct doc *value)
+{
+	const char *text = value->kind == DOC_STRING ? value->text : "";
+	size_t length = strlen(text);
+	struct doc *list, *last = NULL;
+
+	if (length < 3 || text[0] != '[' || text[length - 1] != ']' ||
+	    strcspn(text + 1, "[]*") != length - 2)
+		return value;
+	list = import_container(in->arena, value->key, DOC_LIST, value->loc);
+	for (const char *at = text + 1; *at != ']' && *at;) {
+		size_t item = strcspn(at, " ,]");
+
+		if (item > 0)
+			last = import_append(list, last,
+			    import_scalar(in->arena, NULL, arena_strndup(in->arena, at, item),
+				value->loc));
+		at += item + (at[item] == ' ' || at[item] == ',');
+	}
+	return list;
+}
+
 /* --num-layers: 61 as in the test recipes of Megatron-LM: flags have true, some maps false. */
 static int
 take_flag_map(struct import *in, const struct doc *map)
@@ -226,7 +272,7 @@ take_flag_map(struct import *in, const struct doc *map)
 	for (const struct doc *member = map->first; member && !in->full; member = member->next) {
 		char *name = arena_strdup(
 		    in->arena, member->key + (strncmp(member->key, "--", 2) == 0 ? 2 : 0));
-		const struct doc *value = yaml_value(in, member);
+		const struct doc *value = bracketed(in, yaml_value(in, member));
 
 		for (char *c = name; *c; c++)
 			*c = *c == '-' ? '_' : *c;
@@ -339,6 +385,9 @@ import_document(struct import *in, const struct doc *doc)
 		return take_guide_model(in, doc);
 	if (doc_get(doc, "model_type") || doc_get(doc, "architectures"))
 		return take_model(in, doc);
+	if (doc_get(doc, "per_device_train_batch_size") ||
+	    (doc_get(doc, "num_train_epochs") && doc_get(doc, "learning_rate")))
+		return take_trainer_arguments(in, doc);
 	if (count_known(doc, FRAMEWORK_DEEPSPEED) > 0 &&
 	    count_known(doc, FRAMEWORK_DEEPSPEED) + count_listed(doc, guide_keys) >=
 		count_megatron(doc))

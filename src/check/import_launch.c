@@ -93,7 +93,7 @@ static const struct launcher launchers[] = {
 /* Programs that start another one with the rest of the line. */
 static const char *const wrappers[] = {"env", "nohup", "exec", "time", "numactl", "nsys", "ncu",
 	"sudo", "stdbuf", "taskset", "timeout", "singularity", "apptainer", "docker", "podman", "uv",
-	"poetry", "conda", "command", "nice", "setsid", "ssh", "pdsh", "enroot", "rocprof", NULL};
+	"poetry", "conda", "command", "ray", "nice", "setsid", "ssh", "pdsh", "enroot", "rocprof", NULL};
 /* clang-format on */
 
 /* Options that say something about ranks; the others are read over. */
@@ -274,6 +274,15 @@ take_option(struct import *in, const struct import_text *source, const struct la
 	return 2;
 }
 
+/* What is not known in front of an option or a program, "torchrun ${ARGS[@]} train.py". */
+static bool
+hides_options(const struct shell_words *words, size_t at)
+{
+	return shell_is_marked(&words->items[at]) && at + 1 < words->count &&
+	       (words->items[at + 1].bytes[0] == '-' || is_program(words, at + 1) ||
+		   shell_is_marked(&words->items[at + 1]));
+}
+
 static size_t
 take_launcher(struct import *in, const struct import_text *source, const struct launcher *launcher,
     const struct shell_words *words, size_t at, bool commit)
@@ -284,9 +293,15 @@ take_launcher(struct import *in, const struct import_text *source, const struct 
 						: (struct loc){words->items[at].bytes, 0, 0};
 	}
 	at += launcher->word ? 2 : 1;
-	while (at < words->count && words->items[at].bytes[0] == '-') {
+	while (at < words->count &&
+	       (words->items[at].bytes[0] == '-' || hides_options(words, at))) {
 		if (strcmp(words->items[at].bytes, "--") == 0)
 			return at + 1;
+		if (words->items[at].bytes[0] != '-') {
+			in->config->launch.open = in->config->launch.open || commit;
+			at++;
+			continue;
+		}
 		at += take_option(in, source, launcher, words, at, commit);
 	}
 	return at;
@@ -317,7 +332,9 @@ skip_wrapper(const struct shell_words *words, size_t at)
 {
 	size_t next = at + 1;
 
-	if (!is_listed(wrappers, base_name(words->items[at].bytes)))
+	/* "${PROFILER} torchrun …": what is not known may be one too */
+	if (!is_listed(wrappers, base_name(words->items[at].bytes)) &&
+	    !shell_is_marked(&words->items[at]))
 		return at;
 	while (next < words->count && !is_program(words, next))
 		next++;
@@ -344,6 +361,8 @@ import_launchers(struct import *in, const struct import_text *source,
 		}
 		if (is_python(words->items[at].bytes))
 			at = take_python(words, at + 1, &program);
+		if (program && at < words->count && commit)
+			in->config->launch.program = base_name(words->items[at].bytes);
 		if (program)
 			return at < words->count ? at + 1 : at;
 	}

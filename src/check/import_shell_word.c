@@ -11,13 +11,22 @@
 
 static const char METACHARACTERS[] = " \t\n;&|()<>";
 
+/* "[0]*3+[1]*58" is a list of Python's for --moe-layer-freq: no file is called so. */
+static bool
+is_layer_list(const struct shell_text *text)
+{
+	return text->length > 0 && text->bytes[strspn(text->bytes, "[]()*+, 0123456789")] == '\0' &&
+	       strchr(text->bytes, '[') && strchr(text->bytes, ']');
+}
+
 void
 builder_end(struct shell *shell, struct word_builder *builder)
 {
 	struct shell_text text = builder->text;
 
 	if (builder->have) {
-		if (builder->pattern && builder->mode & WORD_PATTERN) {
+		if (builder->pattern && builder->mode & WORD_PATTERN &&
+		    !is_layer_list(&text)) {
 			struct shell_text mark = {0};
 			const char *raw = shell_plain(shell->arena, &text);
 

@@ -269,7 +269,8 @@ render(struct sink *sink, const char *text, const char *end, const char *problem
 
 /* Calls `visit` with the names of everything that stands in braces. */
 static void
-visit_braces(struct sink *sink, const char *text, void (*visit)(void *context, const char *name))
+visit_braces(struct sink *sink, const char *text, void (*visit)(void *context, const char *name),
+    void *context)
 {
 	struct arena *arena = sink->facts->arena;
 	const char *close;
@@ -281,7 +282,7 @@ visit_braces(struct sink *sink, const char *text, void (*visit)(void *context, c
 		start += *start == ':';
 		expr = parse(arena, diags_new(arena), start, (size_t)(close - start));
 		if (expr)
-			expr_names(expr, visit, sink);
+			expr_names(expr, visit, context);
 		text = close;
 	}
 }
@@ -421,6 +422,32 @@ decide_pieces(struct run *run, const struct compiled *c)
 	return result;
 }
 
+/* The grid rule asks the strategy, which has 1 where a size is said and not known. */
+struct hidden_search {
+	const struct facts *facts;
+	bool found;
+};
+
+static void
+search_hidden(void *context, const char *name)
+{
+	struct hidden_search *search = context;
+	struct expr_scope scope = facts_scope(search->facts);
+
+	search->found = search->found || scope.resolve(&scope, name).kind == VALUE_HIDDEN;
+}
+
+static bool
+needs_hidden(struct run *run, const struct rule *rule)
+{
+	struct sink sink = {run->facts, run->diags, NULL};
+	struct hidden_search search = {run->facts, false};
+
+	if (run->facts->hidden != 0)
+		visit_braces(&sink, rule->message, search_hidden, &search);
+	return search.found;
+}
+
 /* The grid rule's own words, with the place, the user's spelling of options, and our numbers. */
 static int
 decide_grid(struct run *run, const struct compiled *c)
@@ -430,7 +457,7 @@ decide_grid(struct run *run, const struct compiled *c)
 	struct diag *before = run->diags->last, *diag;
 	struct sink sink = {run->facts, run->diags, NULL};
 
-	if (!grid || truth(c->grid, run->facts) != 1)
+	if (!grid || truth(c->grid, run->facts) != 1 || needs_hidden(run, c->rule))
 		return -1;
 	if (grid->holds(strategy, run->facts->model))
 		return 1;
@@ -442,7 +469,7 @@ decide_grid(struct run *run, const struct compiled *c)
 	render_all(&sink, c->rule->message, "");
 	render_hint(&sink, c->rule->hint, "");
 	if (!diag->loc.file)
-		visit_braces(&sink, c->rule->message, add_place);
+		visit_braces(&sink, c->rule->message, add_place, &sink);
 	if (diag->hint)
 		diag->hint = rule_spell(run->facts, diag->hint);
 	diag->silent = c->rule->silent;

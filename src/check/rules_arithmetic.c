@@ -21,7 +21,7 @@ const struct rule rules_arithmetic[] = {
 		.id = "ARI-002", .frameworks = RULE_OTHER, .severity = SEVERITY_ERROR,
 		.when = "not dp_given", .require = "world % dense_product == 0",
 		.message = "TP {tp} x CP {cp} x PP {pp} = {product: dense_product} ranks do not "
-		    "divide the world of {world}: {remainder: world % dense_product} are left over",
+		    "divide the world of {world}: {remainder: world % dense_product} left over",
 		.hint = "use {valid_pp: divisors(whole(world / (tp * cp)))} stages || use degrees "
 		    "that divide {world}",
 		.source = "every framework with TP, CP and PP",

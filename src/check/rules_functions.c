@@ -191,6 +191,44 @@ call_strange(const struct expr_scope *scope, const struct value *arguments, size
 	return *facts->strange;
 }
 
+/* spelled(text): an argument as Megatron's command line writes it, a key as it is. */
+static struct value
+call_spelled(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	char *text;
+
+	(void)count;
+	if (arguments[0].kind != VALUE_TEXT)
+		return value_undecided;
+	if (framework_of(scope->context) != FRAMEWORK_MEGATRON)
+		return arguments[0];
+	text = arena_printf(scope->arena, "--%s", arguments[0].text);
+	for (char *at = text; *at; at++)
+		*at = *at == '_' ? '-' : *at;
+	return value_text(text);
+}
+
+/* some(list, n): the first n, spelled as arguments, and how many more there are. */
+static struct value
+call_some(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct value *list = &arguments[0];
+	struct str out = str_new(scope->arena);
+	size_t most = (size_t)arguments[1].integer;
+
+	(void)count;
+	if (list->kind != VALUE_LIST || arguments[1].kind != VALUE_INT)
+		return value_undecided;
+	for (size_t i = 0; i < list->count && i < most; i++) {
+		struct value item = call_spelled(scope, &list->items[i], 1);
+
+		str_addf(&out, "%s%s", i > 0 ? ", " : "", value_show(scope->arena, &item));
+	}
+	if (list->count > most)
+		str_addf(&out, " and %zu more", list->count - most);
+	return value_text(out.text);
+}
+
 /* strange_in(block): keys of the block that the release does not know. */
 static struct value
 call_strange_in(const struct expr_scope *scope, const struct value *arguments, size_t count)
@@ -290,23 +328,6 @@ call_term_of(const struct expr_scope *scope, const struct value *arguments, size
 	if (strncmp(name, "reported_", 9) != 0 || !term_find(name + 9))
 		return value_undecided;
 	return scope->resolve(scope, name + 9);
-}
-
-/* spelled(text): an argument as Megatron's command line writes it, a key as it is. */
-static struct value
-call_spelled(const struct expr_scope *scope, const struct value *arguments, size_t count)
-{
-	char *text;
-
-	(void)count;
-	if (arguments[0].kind != VALUE_TEXT)
-		return value_undecided;
-	if (framework_of(scope->context) != FRAMEWORK_MEGATRON)
-		return arguments[0];
-	text = arena_printf(scope->arena, "--%s", arguments[0].text);
-	for (char *at = text; *at; at++)
-		*at = *at == '_' ? '-' : *at;
-	return value_text(text);
 }
 
 /* replacement(text): the name to use instead, undecided without one. */
@@ -482,6 +503,7 @@ const struct expr_function rule_functions[] = {
     {"argument", 0, 0, false, call_argument},
     {"stated", 1, 1, false, call_stated},
     {"strange", 0, 0, false, call_strange},
+    {"some", 2, 2, false, call_some},
     {"strange_in", 1, 1, false, call_strange_in},
     {"moe_hint", 1, 1, false, call_moe_hint},
     {"dividing", 2, 2, false, call_dividing},

@@ -10,7 +10,7 @@
 const struct rule rules_health[] = {
 	{
 		.id = "HEA-001", .severity = SEVERITY_WARNING, .silent = true,
-		.when = "set(aux_coef) and max(aux_coef) > 0 and not "
+		.when = "set(aux_coef) and max(aux_coef) > 0 and trains and not "
 		    "given(moe_router_enable_expert_bias, 0)",
 		.require = "max(aux_coef) <= 0.01 and max(aux_coef) >= 0.001",
 		.message = "the coefficient of the load-balancing loss is {aux_coef}, usual is "
@@ -22,11 +22,11 @@ const struct rule rules_health[] = {
 	},
 	{
 		.id = "HEA-002", .severity = SEVERITY_WARNING, .silent = true,
-		.when = "set(capacity) and capacity > 0",
+		.when = "set(capacity) and capacity > 0 and trains and given(experts, 2) > 1",
 		.require = "capacity >= 1.7",
 		.message = "tokens are dropped from the first step on (capacity factor "
 		    "{capacity}): routing is most uneven then, and at the measured skew of {skew: "
-		    "1.7} x the mean the fullest experts lose {dropped: 1 - capacity / 1.7} of "
+		    "1.7} x the mean the fullest experts lose {percent(1 - capacity / 1.7)} of "
 		    "their tokens",
 		.hint = "start dropless, or with a factor of {skew: 1.7} or more, and lower it "
 		    "later",
@@ -75,7 +75,7 @@ const struct rule rules_health[] = {
 	},
 	{
 		.id = "HEA-007", .severity = SEVERITY_WARNING, .silent = true,
-		.when = "pp > 1 and micro_batches > 0",
+		.when = "pp > 1 and micro_batches > 0 and trains",
 		.require = "(pp - 1) / (vpp * micro_batches + pp - 1) <= 0.2",
 		.message = "the pipeline idles {bubble_fraction: (pp - 1) / (vpp * micro_batches + "
 		    "pp - 1)} of the time: PP {pp}, VPP {vpp}, {num_microbatches: micro_batches} "

@@ -34,8 +34,8 @@ const struct rule rules_launch[] = {
 	},
 	{
 		.id = "LAU-004", .severity = SEVERITY_WARNING, .silent = true,
-		.when = "launcher == 'torchrun' and launch_nodes > 0",
-		.require = "said(nproc_per_node) or given(launch_procs, 1) > 1",
+		.when = "launcher == 'torchrun' and launch_nodes > 1 and not launch_open",
+		.require = "stated('nproc_per_node') or given(launch_procs, 1) > 1",
 		.message = "torchrun without --nproc-per-node starts one process a node: "
 		    "{launch_nodes} ranks",
 		.hint = "add --nproc-per-node",

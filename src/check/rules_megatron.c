@@ -36,7 +36,7 @@ const struct rule rules_megatron[] = {
 		.id = "MEG-001", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
 		.grid = "set(world)",
 		.message = "TP {tp} x CP {cp} x PP {pp} = {dense_product} GPUs a copy, WORLD_SIZE "
-		    "is {world}: {remainder: world % dense_product} are left over",
+		    "is {world}: {remainder: world % dense_product} left over",
 		.hint = "use degrees whose product divides the world, or a multiple of their "
 		    "product",
 		.source = ARGUMENTS " validate_args; 0.19 counts GTP too",
@@ -106,7 +106,7 @@ const struct rule rules_megatron[] = {
 	{
 		.id = "MEG-009", .frameworks = ON_MEGATRON,
 		.severity = SEVERITY_WARNING, .silent = true,
-		.when = "launcher == 'srun'", .require = "set(env_world)",
+		.when = "arguments and launcher == 'srun'", .require = "set(env_world)",
 		.message = "srun sets no WORLD_SIZE and RANK: Megatron-LM then starts every task "
 		    "as a job of one rank",
 		.hint = "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID "
@@ -144,11 +144,11 @@ const struct rule rules_megatron[] = {
 	},
 	{
 		.id = "MEG-013", .frameworks = ON_MEGATRON, .severity = SEVERITY_WARNING,
-		.when = "complete",
+		.when = "complete and said(micro_batch_size) and not foreign",
 		.require = "set(global_batch_size) or set(rampup_batch_size) or "
 		    "set(step_batch_size_schedule)",
 		.message = "no global batch: Megatron-LM takes one micro-batch of {micro_batch} a "
-		    "rank, and a pipeline of {pp} stages is mostly bubble",
+		    "rank{if(pp > 1, ', and the pipeline is mostly bubble', '')}",
 		.hint = "give --global-batch-size",
 		.source = ARGUMENTS,
 	},
@@ -162,7 +162,8 @@ const struct rule rules_megatron[] = {
 	},
 	{
 		.id = "MEG-015", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.when = "arguments and not own(setting) and not in(setting, 'batch_size', "
+		.when = "arguments and not foreign and not own(setting) and not in(setting, "
+		    "'batch_size', "
 		    "'warmup', 'model_parallel_size', 'checkpoint_activations', "
 		    "'standalone_embedding_stage')",
 		.require = "name_state(setting) == 'known'",
@@ -172,6 +173,16 @@ const struct rule rules_megatron[] = {
 		.hint = "use {spelled(replacement(setting))} || did you mean "
 		    "{spelled(nearest_name(setting))}? || leave it out",
 		.source = ARGUMENTS " (no abbreviations, unknown arguments are refused)",
+	},
+	{
+		.id = "MEG-017", .frameworks = ON_MEGATRON, .severity = SEVERITY_WARNING,
+		.when = "arguments and foreign", .require = "count(strange()) == 0",
+		.message = "not among the arguments of Megatron-LM {version} ({unknown: "
+		    "count(strange())} in all): {some(strange(), 8)}; its own parser would stop, "
+		    "that of a fork or another program may take them, and have other rules",
+		.hint = "with Megatron-LM itself, leave them out",
+		.source = ARGUMENTS " (unknown arguments are refused unless a program adds its "
+		    "own: extra_args_provider)",
 	},
 	{
 		.id = "MEG-016", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
@@ -237,7 +248,7 @@ const struct rule rules_megatron[] = {
 		.require = "(layers + " ENDS ") % pp == 0",
 		.message = "{counted: layers + " ENDS "} layers (embedding and loss counted where "
 		    "asked for) do not divide over {pp} stages: {layers_mod_pp: (layers + " ENDS
-		    ") % pp} are left over; older releases build {built: floor(layers / pp) * pp} "
+		    ") % pp} left over; older releases build {built: floor(layers / pp) * pp} "
 		    "and lose {missing: layers % pp} in silence",
 		.hint = "use PP of {valid_pp: divisors(layers)}, counts for the first and last "
 		    "stage, or --pipeline-model-parallel-layout",
@@ -367,7 +378,7 @@ const struct rule rules_megatron[] = {
 		.severity = SEVERITY_ERROR,
 		.grid = "1",
 		.message = "{heads} attention heads are not a multiple of TP {tp}: "
-		    "{head_remainder: heads % tp} are left over",
+		    "{head_remainder: heads % tp} left over",
 		.hint = "use TP of {valid_tp: divisors(heads)}",
 		.source = CONFIG,
 	},

@@ -12,8 +12,8 @@ const struct rule rules_megatron_moe[] = {
 	{
 		.id = "MEG-070", .frameworks = ON_MEGATRON | ON_DEEPSPEED | ON_TORCHTITAN,
 		.severity = SEVERITY_ERROR,
-		.grid = "has_model or (complete and not set(experts) and ep > 1 and framework == "
-		    "'megatron')",
+		.grid = "has_model or (complete and not foreign and not set(experts) and ep > 1 "
+		    "and framework == 'megatron')",
 		.message = "EP {ep} and no experts: --num-experts is not set",
 		.hint = "give the number of experts, or EP 1",
 		.source = CONFIG,
@@ -35,7 +35,7 @@ const struct rule rules_megatron_moe[] = {
 	},
 	{
 		.id = "MEG-073", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.when = "tp > 1 and experts > 0 and given(training, 1) and given(mode, 'training') "
+		.when = "tp > 1 and experts > 0 and trains and given(training, 1) and given(mode, 'training') "
 		    "== 'training'",
 		.require = "sp",
 		.message = "MoE training with TP {tp} and no sequence parallelism: the config "
@@ -155,8 +155,8 @@ const struct rule rules_megatron_moe[] = {
 	{
 		.id = "MEG-086", .frameworks = ON_MEGATRON,
 		.severity = SEVERITY_WARNING, .silent = true,
-		.when = "complete and experts > 0 and not given(moe_router_enable_expert_bias, 0) "
-		    "and in(get(moe_router_load_balancing_type, 'aux_loss'), 'aux_loss', "
+		.when = "complete and trains and experts > 0 and not "
+		    "given(moe_router_enable_expert_bias, 0) and in(get(moe_router_load_balancing_type, 'aux_loss'), 'aux_loss', "
 		    "'seq_aux_loss', 'global_aux_loss')",
 		.require = "max(get(moe_aux_loss_coeff, 0)) > 0",
 		.message = "load balancing is {get(moe_router_load_balancing_type, 'aux_loss')} "

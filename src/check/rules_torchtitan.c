@@ -204,12 +204,21 @@ const struct rule rules_torchtitan[] = {
 	},
 	{
 		.id = "TT-025", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
-		.when = "titan and not own(setting) and (in(root(setting), " LISTED ") or (not "
+		.when = "titan and not foreign and not own(setting) and (in(root(setting), " LISTED ") or (not "
 		    "since('0.3') and parent(setting) != '')) and setting != "
 		    "'parallelism.expert_parallel_comm_backend' and not is_block(setting)",
 		.require = "name_state(setting) == 'known'",
 		.message = "'{setting}' is no setting of torchtitan {version}{name_limit(setting)}",
 		.hint = "did you mean '{nearest_name(setting)}'? || leave it out",
+		.source = MANAGER,
+	},
+	{
+		.id = "TT-027", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_WARNING,
+		.when = "titan and foreign", .require = "count(strange()) == 0",
+		.message = "not among the settings of torchtitan {version} ({unknown: "
+		    "count(strange())} in all): {some(strange(), 8)}; its own parser would stop, "
+		    "that of a fork or another program may take them, and have other rules",
+		.hint = "with torchtitan itself, leave them out",
 		.source = MANAGER,
 	},
 	{

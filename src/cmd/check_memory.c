@@ -17,6 +17,8 @@ obstacle(struct request *request, struct check_report *report)
 		return evaluator_refusal(request->arena, report->model);
 	if (report->strategy.seq_len <= 0)
 		return "no sequence length";
+	if (report->hidden)
+		return arena_printf(request->arena, "%s cannot be told", report->hidden);
 	if (report->other)
 		return "the framework is not one that is modelled";
 	return NULL;

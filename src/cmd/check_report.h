@@ -40,6 +40,7 @@ struct check_report {
 	int decided, undecided;
 	struct convention conventions[CONVENTIONS];
 	size_t n_conventions; /* 0: the world is not known */
+	const char *hidden;   /* degrees that are said and not known, as options; or NULL */
 	struct choices choices;
 	const struct estimate *estimate; /* or NULL */
 	const char *no_estimate;	 /* why not, or NULL */

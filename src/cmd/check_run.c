@@ -2,6 +2,8 @@
 /* Which rules does this configuration break, what do its numbers mean, does it fit? */
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/str.h"
 #include "check/context.h"
 #include "check/hosts.h"
 #include "check/rules_quantities.h"
@@ -134,6 +136,25 @@ derive(struct check_report *report)
 		s->micro_batches = rounds->value->integer;
 }
 
+/* What a script has and only a run would tell; options may say it instead. */
+static const char *
+hidden_degrees(struct arena *arena, const struct config *config)
+{
+	static const struct {
+		unsigned bit;
+		const char *option;
+	} degrees[] = {{HIDDEN_TP, "--tp"}, {HIDDEN_CP, "--cp"}, {HIDDEN_PP, "--pp"},
+	    {HIDDEN_EP, "--ep"}, {HIDDEN_ETP, "--etp"}, {HIDDEN_SHARD, "--dp"}};
+	unsigned hidden = hidden_sizes(config);
+	bool follows = !setting_find(config, "expert_tensor_parallel_size");
+	struct str text = str_new(arena);
+
+	for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++)
+		if (hidden & degrees[i].bit && !(follows && degrees[i].bit == HIDDEN_ETP))
+			str_addf(&text, "%s%s", text.length > 0 ? ", " : "", degrees[i].option);
+	return text.length > 0 ? text.text : NULL;
+}
+
 static struct check_context
 context_of(const struct check_report *report)
 {
@@ -209,9 +230,9 @@ fill_items(struct request *request, struct check_report *report)
 	static const char *const links[] = {"HEA-005", NULL};
 
 	add_item(report, 0, "product", "the product of the degrees is the number of GPUs",
-	    report->strategy.world > 0, product);
+	    is_known(request, report, "world") && is_known(request, report, "dp"), product);
 	add_item(report, 1, "experts", "EP divides the experts",
-	    is_known(request, report, "experts"), experts);
+	    is_known(request, report, "experts") && is_known(request, report, "ep"), experts);
 	add_item(report, 2, "balance", "the balancing coefficient is small and not zero",
 	    is_known(request, report, "aux_coef"), balance);
 	add_item(report, 3, "dropping", "no tokens are dropped early",
@@ -238,17 +259,21 @@ check_run(struct request *request, struct check_report *report)
 	}
 	soften(report);
 	derive(report);
+	report->hidden = hidden_degrees(request->arena, report->config);
 	check_estimate(request, report);
 	context = context_of(report);
 	report->decided = rules_run(&context, request->arena, report->findings, &report->undecided);
 	drop_doubles(report->findings);
 	quantities_note(&context, request->arena, report->findings);
 	note_unresolved(report);
-	if (report->strategy.world > 0)
+	if (report->strategy.world > 0 && !report->hidden)
 		report->n_conventions =
 		    conventions_fill(report->conventions, request->arena, &context);
-	choices_fill(&report->choices, &context,
-	    report->model && model_moe(report->model) ? model_moe(report->model)->ffn.experts : 0);
+	if (!report->hidden)
+		choices_fill(&report->choices, &context,
+		    report->model && model_moe(report->model)
+			? model_moe(report->model)->ffn.experts
+			: 0);
 	check_try_knobs(request, report);
 	fill_items(request, report);
 }

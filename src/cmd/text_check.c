@@ -75,6 +75,9 @@ print_conventions(struct request *request, const struct check_report *report)
 	struct table *table = table_new(request->arena, 5);
 	struct arena *arena = request->arena;
 
+	if (report->hidden)
+		text_line(request, "degrees", "not known without running the script: give %s",
+		    report->hidden);
 	if (report->n_conventions == 0)
 		return;
 	str_addf(&request->out, "%s GPUs, TP %lld  CP %lld  PP %lld  EP %lld in every arithmetic\n",
