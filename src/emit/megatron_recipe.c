@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "emit/megatron_values.h"
+#include "emit/private.h"
 #include "emit/values.h"
 
 /* A member of the config, or of its text model. */
@@ -87,8 +88,8 @@ has_correction(const struct model *model)
 	return moe && moe->ffn.router_bias && !moe->mixer.out_bias;
 }
 
-static bool
-has_sigmoid(const struct plan_view *plan)
+bool
+router_is_sigmoid(const struct plan_view *plan)
 {
 	const struct doc *scores = config_member(plan, "scoring_func");
 
@@ -113,7 +114,21 @@ megatron_scores(struct arena *arena, const struct plan_view *plan)
 {
 	if (!model_moe(plan->model))
 		return NULL;
-	return doc_text(arena, has_sigmoid(plan) ? "sigmoid" : "softmax");
+	return doc_text(arena, router_is_sigmoid(plan) ? "sigmoid" : "softmax");
+}
+
+bool
+router_keeps_scores(const struct plan_view *plan)
+{
+	return config_is_false(plan, "norm_topk_prob");
+}
+
+double
+router_aux_coefficient(const struct plan_view *plan)
+{
+	const struct doc *said = config_member(plan, "router_aux_loss_coef");
+
+	return said && said->kind == DOC_NUMBER && said->number > 0 ? said->number : 1e-2;
 }
 
 /*
@@ -125,9 +140,9 @@ megatron_pre_softmax(struct arena *arena, const struct plan_view *plan)
 {
 	const struct layer_kind *moe = model_moe(plan->model);
 
-	if (!moe || has_sigmoid(plan))
+	if (!moe || router_is_sigmoid(plan))
 		return NULL;
-	if (moe->ffn.top_k > 1 && !config_is_false(plan, "norm_topk_prob"))
+	if (moe->ffn.top_k > 1 && !router_keeps_scores(plan))
 		return NULL;
 	return doc_bool(arena, true);
 }
@@ -149,11 +164,8 @@ megatron_balancing(struct arena *arena, const struct plan_view *plan)
 const struct doc *
 megatron_aux(struct arena *arena, const struct plan_view *plan)
 {
-	const struct doc *coefficient = config_number(arena, plan, "router_aux_loss_coef");
-
 	if (!model_moe(plan->model))
 		return NULL;
-	if (has_correction(plan->model))
-		return doc_number(arena, 1e-4);
-	return coefficient ? coefficient : doc_number(arena, 1e-2);
+	return doc_number(
+	    arena, has_correction(plan->model) ? 1e-4 : router_aux_coefficient(plan));
 }

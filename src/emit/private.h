@@ -31,6 +31,12 @@ struct obstacle {
 /* The first that applies, NULL none; the table ends with a NULL function. */
 const char *find_obstacle(const struct obstacle *table, const struct plan_view *plan);
 
+/* megatron_recipe.c: sigmoid scores; those of the chosen experts are not made to sum to 1. */
+bool router_is_sigmoid(const struct plan_view *plan);
+bool router_keeps_scores(const struct plan_view *plan);
+/* The config's coefficient, or 0.01 as in Switch Transformers, section 2.2. */
+double router_aux_coefficient(const struct plan_view *plan);
+
 /* keys_deepspeed.c: the tensor-parallel degree is the file's to say. */
 bool deepspeed_has_autotp(const struct plan_view *plan);
 /* AutoEP's name for the model, or NULL. */

@@ -85,15 +85,6 @@ python_bool(bool value)
 	return value ? "True" : "False";
 }
 
-/* 0.01 as in Switch Transformers, section 2.2, for a model whose config names none. */
-static double
-aux_coefficient(const struct plan_view *plan)
-{
-	const struct doc *said = doc_get(plan->definition, "router_aux_loss_coef");
-
-	return said && said->kind == DOC_NUMBER && said->number > 0 ? said->number : 0.01;
-}
-
 static void
 add_moe(struct str *out, const struct plan_view *plan)
 {
@@ -109,7 +100,7 @@ add_moe(struct str *out, const struct plan_view *plan)
 	    "# DeepSpeed has no setting for it: add it to the loss, times the sum of every layer's "
 	    "l_aux.\n"
 	    "AUX_LOSS_COEFFICIENT = %s\n\n\n",
-	    number_text(out->arena, aux_coefficient(plan)));
+	    number_text(out->arena, router_aux_coefficient(plan)));
 	str_addf(out,
 	    "def make_moe_layer(expert):\n"
 	    "    \"\"\"`expert`: a module %lld -> %lld -> %lld, which is copied for each expert of "
