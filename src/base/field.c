@@ -212,9 +212,13 @@ int
 field_read(
     const struct field *field, void *object, const struct doc *value, struct field_context *context)
 {
-	if (field->kind == FIELD_CUSTOM)
-		return field->read(field, object, value, context);
-	return readers[field->kind](field, (char *)object + field->offset, value, context);
+	int status = field->kind == FIELD_CUSTOM
+	    ? field->read(field, object, value, context)
+	    : readers[field->kind](field, (char *)object + field->offset, value, context);
+
+	if (status == 0 && field->said)
+		*(unsigned *)(void *)((char *)object + field->said_at) |= field->said;
+	return status;
 }
 
 const struct field *

@@ -45,6 +45,8 @@ struct field {
 	const char *const *choices; /* FIELD_CHOICE, ends with NULL; also completed for FIELD_CUSTOM */
 	field_read_fn *read;        /* FIELD_CUSTOM */
 	bool option_only;   /* not a key of files */
+	unsigned said;      /* bit that reading the row sets in the unsigned at said_at, 0: none */
+	size_t said_at;
 };
 
 /* A table, the object it fills and the head that --help prints above it. */

@@ -4,12 +4,13 @@
 #include "cmd/text_estimate.h"
 
 static enum status
-report(struct request *request, const struct strategy *strategy, const struct estimate *estimate)
+report(struct request *request, const struct strategy *strategy, const struct estimate *estimate,
+    const struct unstated *unstated)
 {
 	if (request->common.format == FORMAT_JSON)
-		json_estimate(request, strategy, estimate);
+		json_estimate(request, strategy, estimate, unstated);
 	else if (estimate)
-		text_estimate(request, estimate);
+		text_estimate(request, estimate, unstated);
 	else
 		text_invalid(request, strategy);
 	if (!estimate)
@@ -46,7 +47,8 @@ choose_layout(struct request *request, const struct strategy *strategy, struct l
 }
 
 static const struct estimate *
-estimate_strategy(struct request *request, const struct strategy *strategy)
+estimate_strategy(
+    struct request *request, const struct strategy *strategy, struct unstated *unstated)
 {
 	struct arena *arena = request->arena;
 	struct estimate *estimate = arena_alloc(arena, sizeof(*estimate));
@@ -62,6 +64,7 @@ estimate_strategy(struct request *request, const struct strategy *strategy)
 	evaluator = evaluator_new(arena, request->model, request->cluster, &request->job);
 	evaluate_exact(evaluator, strategy, layout, arena, stages, estimate);
 	estimate->stages = stages;
+	evaluate_unstated(evaluator, strategy, layout, unstated);
 	return estimate;
 }
 
@@ -69,6 +72,8 @@ enum status
 cmd_estimate(struct request *request)
 {
 	struct strategy *strategy = &request->job.base;
+	const struct estimate *estimate;
+	struct unstated unstated;
 	enum status status;
 
 	if (inputs_load(request, 1U << SLOT_MODEL | 1U << SLOT_CLUSTER) != 0)
@@ -77,5 +82,6 @@ cmd_estimate(struct request *request)
 	if (status != STATUS_YES)
 		return status;
 	strategy_derive(strategy, request->model, request->cluster->world);
-	return report(request, strategy, estimate_strategy(request, strategy));
+	estimate = estimate_strategy(request, strategy, &unstated);
+	return report(request, strategy, estimate, &unstated);
 }

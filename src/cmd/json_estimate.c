@@ -170,9 +170,34 @@ json_estimate_members(
 	jsonw_close(w);
 }
 
+/* Settings that nobody stated, and between what their usual values put step and peak. */
+static void
+json_unstated(struct jsonw *w, const struct unstated *unstated)
+{
+	static const struct {
+		enum said said;
+		const char *name;
+	} rows[] = {{SAID_RECOMPUTE, "recompute"}, {SAID_DISPATCHER, "dispatcher"},
+	    {SAID_GRADIENTS, "grad_type"}, {SAID_OPTIMIZER, "optimizer"}};
+	size_t i;
+
+	jsonw_open(w, "unstated");
+	jsonw_row(w, "settings");
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (unstated->settings & rows[i].said)
+			jsonw_string(w, NULL, rows[i].name);
+	jsonw_close(w);
+	jsonw_int(w, "combinations", unstated->combinations);
+	jsonw_double(w, "step_s_low", unstated->step_low_s);
+	jsonw_double(w, "step_s_high", unstated->step_high_s);
+	jsonw_double(w, "low_bytes", unstated->low_bytes);
+	jsonw_double(w, "high_bytes", unstated->high_bytes);
+	jsonw_close(w);
+}
+
 void
-json_estimate(
-    struct request *request, const struct strategy *strategy, const struct estimate *estimate)
+json_estimate(struct request *request, const struct strategy *strategy,
+    const struct estimate *estimate, const struct unstated *unstated)
 {
 	struct jsonw w = json_begin(request);
 
@@ -181,6 +206,7 @@ json_estimate(
 	json_cluster_summary(&w, "cluster", request->cluster);
 	if (estimate) {
 		json_estimate_members(&w, request, estimate);
+		json_unstated(&w, unstated);
 	} else {
 		jsonw_string(&w, "verdict", verdict_names[VERDICT_INVALID]);
 		json_strategy(&w, "strategy", strategy);

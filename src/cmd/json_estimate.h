@@ -3,9 +3,10 @@
 #define MOEPLAN_JSON_ESTIMATE_H
 
 #include "cmd/json_common.h"
+#include "planner/unstated.h"
 
 /* The document of `moeplan estimate`; without an estimate the strategy is invalid. */
-void json_estimate(
-    struct request *request, const struct strategy *strategy, const struct estimate *estimate);
+void json_estimate(struct request *request, const struct strategy *strategy,
+    const struct estimate *estimate, const struct unstated *unstated);
 
 #endif

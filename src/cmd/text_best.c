@@ -174,12 +174,15 @@ static void
 print_notes(struct request *request, const struct plan *plan)
 {
 	const struct estimate *best = &plan->best[0];
+	const char *host_bound = host_bound_text(request, best);
 	int n = not_told_apart(plan);
 
 	if (any_at_risk(plan))
 		str_addf(&request->out, "   ! at risk: may take %.0f %% more, and a GPU has %s\n",
 		    100 * (best->worst_high_bytes / best->worst_bytes - 1),
 		    units_gib(request->arena, best->capacity_bytes));
+	if (host_bound)
+		str_addf(&request->out, "   1 is bound by the host: %s\n", host_bound);
 	if (n > 1)
 		str_addf(&request->out,
 		    "   1 to %d cannot be told apart: within %.0f %% more than one order in five is wrong\n", n,

@@ -209,13 +209,19 @@ print_bar(struct request *request, const struct estimate *estimate)
 }
 
 void
-text_estimate(struct request *request, const struct estimate *estimate)
+text_estimate(struct request *request, const struct estimate *estimate,
+    const struct unstated *unstated)
 {
+	const char *host_bound = host_bound_text(request, estimate);
+
 	text_model_line(request);
 	text_cluster_line(request);
 	text_strategy(request, &estimate->strategy);
 	str_addc(&request->out, '\n');
 	print_verdict(request, estimate);
+	if (host_bound)
+		text_line(request, "host", "%s", host_bound);
+	text_unstated(request, &estimate->strategy, unstated);
 	str_addc(&request->out, '\n');
 	print_stages(request, estimate);
 	print_bar(request, estimate);

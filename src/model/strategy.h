@@ -69,6 +69,8 @@ extern const char *const loss_names[];
 enum float_type { FLOAT_FP32, FLOAT_BF16, FLOAT_FP8 };
 extern const char *const float_type_names[];
 enum offload { OFFLOAD_NONE, OFFLOAD_OPTIMIZER, OFFLOAD_ACTIVATIONS };
+/* Settings that change the cost and that reports of runs leave out: which were stated? */
+enum said { SAID_RECOMPUTE = 1, SAID_DISPATCHER = 2, SAID_GRADIENTS = 4, SAID_OPTIMIZER = 8 };
 enum overlap { OVERLAP_DP = 1, OVERLAP_TP = 2, OVERLAP_EP = 4, OVERLAP_PP = 8 };
 
 struct strategy {
@@ -101,6 +103,7 @@ struct strategy {
 	enum loss_kernel loss;
 	bool cuda_graphs;
 	unsigned overlap;               /* enum overlap bits */
+	unsigned said;                  /* enum said bits */
 
 	/* derived */
 	bool sequence_parallel;         /* tp > 1 */

@@ -276,6 +276,17 @@ static const char *const order_words[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NU
 		.name = key, .arg = metavar, .help = text, .kind = FIELD_CUSTOM, .choices = words, \
 		.read = reader                                                                     \
 	}
+/* The same, remembered as stated. */
+#define SAID_CHOICE(bit, key, metavar, member, words, text)                                        \
+	{                                                                                          \
+		.name = key, .arg = metavar, .help = text, .kind = FIELD_CHOICE,                   \
+		.offset = MEMBER(member), .choices = words, .said = bit, .said_at = MEMBER(said)   \
+	}
+#define SAID_CUSTOM(bit, key, metavar, reader, words, text)                                        \
+	{                                                                                          \
+		.name = key, .arg = metavar, .help = text, .kind = FIELD_CUSTOM, .choices = words, \
+		.read = reader, .said = bit, .said_at = MEMBER(said)                               \
+	}
 #define SWITCH(key, member, text)                                                                  \
 	{                                                                                          \
 		.name = key, .help = text, .kind = FIELD_FLAG, .offset = MEMBER(member)            \
@@ -295,12 +306,12 @@ const struct field strategy_fields[] = {
 	DEGREE("dp", dp, "dense data-parallel ranks: TP x CP x PP x DP = world"),
 	DEGREE("edp", edp, "expert data-parallel ranks: ETP x EP x PP x EDP = world"),
 	DEGREE("micro_batch", micro_batch, "sequences in one forward pass (1)"),
-	CUSTOM("recompute", "none|selective:MODULE+MODULE|full[:LAYERS]", read_recompute,
-	       recompute_words, "what the backward pass computes again (none)"),
+	SAID_CUSTOM(SAID_RECOMPUTE, "recompute", "none|selective:MODULE+MODULE|full[:LAYERS]",
+	       read_recompute, recompute_words, "what the backward pass computes again (none)"),
 	CHOICE("zero", "0|1|2|3", zero, zero_names,
 	       "sharding of model state; 1 is Megatron's distributed optimizer (1)"),
-	CHOICE("dispatcher", "alltoall|allgather|deepep|hybridep", dispatcher, dispatcher_names,
-	       "how tokens reach their experts (alltoall)"),
+	SAID_CHOICE(SAID_DISPATCHER, "dispatcher", "alltoall|allgather|deepep|hybridep", dispatcher,
+	       dispatcher_names, "how tokens reach their experts (alltoall)"),
 	{ .name = "layout", .arg = "STRING", .kind = FIELD_TEXT, .offset = MEMBER(layout),
 	  .help = "layers of every pipeline chunk, as Megatron writes it: 'Et*3|(tt|)*29m|L'" },
 	/* from here on a job takes them too: JOB_ROWS */
@@ -310,9 +321,9 @@ const struct field strategy_fields[] = {
 	  .help = "sequences of an optimizer step", .min = 1, .max = 1 << 30 },
 	CHOICE("precision", "bf16|fp16|fp8|fp8-blockwise|mxfp8|nvfp4", precision, precision_names,
 	       "type that matrices are multiplied in (bf16)"),
-	CHOICE("grad_type", "fp32|bf16", grad_type, grad_names,
+	SAID_CHOICE(SAID_GRADIENTS, "grad_type", "fp32|bf16", grad_type, grad_names,
 	       "type that gradients are summed in (fp32)"),
-	CUSTOM("optimizer", "adam[:fp32|bf16|fp8]", read_optimizer, optimizer_words,
+	SAID_CUSTOM(SAID_OPTIMIZER, "optimizer", "adam[:fp32|bf16|fp8]", read_optimizer, optimizer_words,
 	       "optimizer and the type of its moments (adam:fp32)"),
 	CUSTOM("capacity", "F|dropless", read_capacity, capacity_words,
 	       "expert capacity factor; tokens over it are dropped (dropless)"),
