@@ -99,6 +99,26 @@ account(const struct stage *stage, uint64_t free_before, struct memory_account *
 		memory->outside = (double)(free_before - now) - (double)s->allocated_bytes;
 }
 
+/* Of the ranks that ran it at all. */
+static void
+spread_of_part(const double *all, int world, double *room, struct spread *out)
+{
+	int i, n = 0, worst = 0;
+
+	*out = (struct spread){0};
+	for (i = 0; i < world; i++) {
+		if (!(all[i * VALUES] > 0))
+			continue;
+		room[n++] = all[i * VALUES];
+		if (all[i * VALUES] > all[worst * VALUES])
+			worst = i;
+	}
+	if (n == 0)
+		return;
+	spread_of(room, n, 1, room + world, out);
+	out->worst_rank = worst;
+}
+
 /* The fullest rank of each stage, where the others' stages are rows too. */
 static int
 gather_memory(
@@ -126,7 +146,7 @@ static int
 gather_times(struct session *s, const double *mine, struct measured *m)
 {
 	double *all = arena_array(s->arena, (size_t)s->world * VALUES, sizeof(*all));
-	double *room = arena_array(s->arena, (size_t)s->world, sizeof(*room));
+	double *room = arena_array(s->arena, 2 * (size_t)s->world, sizeof(*room));
 	int part, way;
 
 	if (control_gather(s->control, mine, VALUES * sizeof(*mine), all) != 0)
@@ -136,8 +156,8 @@ gather_times(struct session *s, const double *mine, struct measured *m)
 	spread_of(all, s->world, VALUES, room, &m->step_s);
 	for (part = 0; part < PARTS; part++)
 		for (way = 0; way < 2; way++)
-			spread_of(
-			    all + 1 + 2 * part + way, s->world, VALUES, room, &m->parts[part][way]);
+			spread_of_part(
+			    all + 1 + 2 * part + way, s->world, room, &m->parts[part][way]);
 	return 0;
 }
 

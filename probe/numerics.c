@@ -23,15 +23,15 @@ const char *const numerics_names[NUMERICS_ROWS + 1] = {"outputs", "losses", "inp
 
 /* float, bf16 */
 static const double tolerances[NUMERICS_ROWS][2] = {
-    [NUMERICS_OUTPUTS] = {1e-4, 2e-2},
-    [NUMERICS_LOSSES] = {1e-4, 2e-2},
-    [NUMERICS_INPUT_GRADIENTS] = {2e-4, 4e-2},
-    [NUMERICS_EMBEDDING] = {5e-4, 4e-2},
-    [NUMERICS_HEAD] = {5e-4, 4e-2},
-    [NUMERICS_MTP] = {5e-4, 4e-2},
-    [NUMERICS_ROUTER] = {5e-4, 6e-2},
-    [NUMERICS_EXPERTS] = {5e-4, 4e-2},
-    [NUMERICS_OTHERS] = {5e-4, 4e-2},
+    [NUMERICS_OUTPUTS] = {2e-5, 2e-2},
+    [NUMERICS_LOSSES] = {2e-5, 2e-2},
+    [NUMERICS_INPUT_GRADIENTS] = {2e-5, 4e-2},
+    [NUMERICS_EMBEDDING] = {5e-5, 4e-2},
+    [NUMERICS_HEAD] = {5e-5, 4e-2},
+    [NUMERICS_MTP] = {5e-5, 4e-2},
+    [NUMERICS_ROUTER] = {5e-5, 6e-2},
+    [NUMERICS_EXPERTS] = {5e-5, 4e-2},
+    [NUMERICS_OTHERS] = {5e-5, 4e-2},
     [NUMERICS_UPDATED] = {5e-2, 0},
 };
 

@@ -20,7 +20,6 @@ struct passes {
 };
 
 struct arena;
-void passes_make(
-    struct passes *passes, struct arena *arena, const struct shape *shape, int stage);
+void passes_make(struct passes *passes, struct arena *arena, const struct shape *shape, int stage);
 
 #endif

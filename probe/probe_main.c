@@ -134,8 +134,7 @@ read_arguments(struct program *p, int argc, char **argv, struct arguments *argum
 		    arguments->count ? "one plan is wanted, %zu are given"
 				     : "no plan is given (%zu arguments)",
 		    arguments->count);
-	return skew_read(
-	    p->arena, p->diags, p->options.load_skew, p->options.placement, &p->skew);
+	return skew_read(p->arena, p->diags, p->options.load_skew, p->options.placement, &p->skew);
 }
 
 /* --- which backend ------------------------------------------------------------------------ */

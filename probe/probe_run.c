@@ -247,5 +247,5 @@ probe_run(struct probe_job *job, struct str *out)
 		control_die(control);
 	s.backend.ops->close(&s.backend);
 	control_close(control);
-	return result->holds ? PROBE_YES : PROBE_NO;
+	return result->holds || s.rank > 0 ? PROBE_YES : PROBE_NO;
 }

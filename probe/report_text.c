@@ -226,6 +226,10 @@ table_memory(
 	bool counts = s->backend.ops->times_count;
 	int stage, i;
 
+	if (!m->own_shapes) {
+		str_add(out, "memory   not compared: the shapes are small ones\n");
+		return;
+	}
 	table_column(table, 0, "memory, MiB", TABLE_LEFT);
 	table_column(table, 1, "stage", TABLE_RIGHT);
 	table_column(table, 2, "predicted", TABLE_RIGHT);
@@ -240,15 +244,12 @@ table_memory(
 			table_row(table);
 			table_cell(table, memory_rows[i].name);
 			table_cellf(table, "%d", stage);
-			if (m->own_shapes)
-				table_cellf(table, "%.1f",
-				    memory_predicted(s->plan, stage, &memory_rows[i]) / 0x1p20);
-			else
-				table_cell(table, "-");
+			table_cellf(table, "%.1f",
+			    memory_predicted(s->plan, stage, &memory_rows[i]) / 0x1p20);
 			table_cellf(table, "%.1f", bytes / 0x1p20);
 		}
 	table_print(table, out, 0);
-	for (stage = 0; counts && m->own_shapes && stage < m->n_stages; stage++)
+	for (stage = 0; counts && stage < m->n_stages; stage++)
 		line_residual(s, m, stage, out);
 	if (!counts)
 		str_add(

@@ -129,7 +129,7 @@ part_begin(struct session *s, enum part part, enum stream stream)
 		s->open_part = (int)part;
 	s->parts[part][s->backward].ran++;
 	*interval = (struct interval){.part = part, .from = -1, .backward = s->backward};
-	if (s->events + 2 > PROBE_EVENTS)
+	if (s->events + 2 > PROBE_EVENTS - (part < PART_GRADIENTS ? ONCE_EVENTS : 0))
 		return;
 	interval->from = s->events++;
 	s->backend.ops->mark(&s->backend, interval->from, stream);

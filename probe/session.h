@@ -27,7 +27,7 @@ enum part {
 	PART_EXPERT_TENSOR,
 	PART_CONTEXT_PARALLEL,
 	PART_HANDOFF,
-	PART_GRADIENTS,
+	PART_GRADIENTS, /* from here on: once a step, at its end */
 	PART_PARAMETERS,
 	PART_OPTIMIZER,
 	PARTS
@@ -36,6 +36,9 @@ struct part_row {
 	const char *name, *category;
 };
 extern const struct part_row part_rows[PARTS];
+
+/* Marks that are kept for the end of the step, whatever its passes use up. */
+enum { ONCE_EVENTS = 256 };
 
 /* Groups that the step uses. The pipeline's are pairs of neighbours, one a boundary and direction.
  */

@@ -288,6 +288,22 @@ rounded(double value, bool bf16)
 	return (double)f;
 }
 
+/*
+ * Output projections (o, fc2) add to the residual stream; small ones, as GPT-2 starts with, under
+ * an embedding that is not small keep the model well-conditioned at any depth, so that errors tell
+ * mistakes from rounding.
+ */
+#define RESIDUAL_SCALE 0.2
+#define EMBEDDING_SCALE 4.0
+
+static double
+scale_of(const struct tensor *t)
+{
+	if (t->component == COMPONENT_EMBEDDING)
+		return EMBEDDING_SCALE;
+	return t->split_cols ? RESIDUAL_SCALE : 1;
+}
+
 double
 weight_value(const struct tensor *t, const struct place *p, bool bf16)
 {
@@ -296,7 +312,7 @@ weight_value(const struct tensor *t, const struct place *p, bool bf16)
 
 	if (t->component == COMPONENT_NORMS)
 		return rounded(1 + 0.25 * unit, bf16);
-	return rounded(1.7 * unit / sqrt((double)t->cols), bf16);
+	return rounded(1.7 * scale_of(t) * unit / sqrt((double)t->cols), bf16);
 }
 
 int64_t
