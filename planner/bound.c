@@ -6,7 +6,9 @@
  * Time, vpp 1: stage j starts after the forwards of the stages before it and
  * leaves their backwards to do, so step >= sum_{i<j} t_i + m t_j for every j.
  * Over all splits of the total T the largest of these is least when they are
- * equal: T / (1 - (1 - 1/m)^p). Other schedules: m T / p. Every layout also holds the
+ * equal: T / (1 - (1 - 1/m)^p). Other schedules: m T / p; interleaved, stage
+ * j waits for a chunk of each stage before it and leaves their backwards to do, a
+ * layer at least but for the first: (p-1)(p-2)/(2p) layers more. Every layout also holds the
  * heaviest fixed stage (embedding, head, MTP): m times that.
  * Memory: every stage holds its fixed part; and if X is the worst stage, at
  * most (X - fixed_s) / (state_k + alive_s act_k) layers of kind k fit on stage s,
@@ -186,6 +188,19 @@ total_time(const struct evaluator *e, const struct strategy *s, const struct cos
 	return total;
 }
 
+/* The layer that takes least, with no replay that a layout could leave out. */
+static double
+lightest_layer_s(const struct evaluator *e, const struct strategy *s, const struct costs *c)
+{
+	bool all_again = s->recompute.kind == RECOMPUTE_FULL && s->recompute.layers == 0;
+	double least_s = INFINITY;
+
+	for (int k = 0; k < e->n_kinds; k++)
+		least_s = fmin(least_s, c->time[k].forward_s + c->time[k].backward_s +
+		        (all_again ? c->time[k].recompute_s : 0));
+	return least_s;
+}
+
 static double
 schedule_bound(const struct evaluator *e, const struct strategy *s, const struct costs *c)
 {
@@ -193,6 +208,9 @@ schedule_bound(const struct evaluator *e, const struct strategy *s, const struct
 	double total = total_time(e, s, c, &heaviest);
 	bool fills = s->schedule == SCHEDULE_1F1B; /* nothing that a stage could do before or after */
 	double even = fills ? total / (1 - pow(1 - 1 / m, p)) : m * total / p;
+
+	if (s->schedule == SCHEDULE_INTERLEAVED && p > 2)
+		even += lightest_layer_s(e, s, c) * (p - 1) * (p - 2) / (2 * p);
 
 	return fmax(even, m * heaviest / weight_copies(s));
 }

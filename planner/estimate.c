@@ -97,9 +97,9 @@ choose_layout(const struct evaluator *e, const struct strategy *s, const struct 
 	partition_fast(&costs, e->model, layout);
 }
 
-static void
+static bool
 evaluate_with(const struct evaluator *e, const struct strategy *s, const struct layout *layout,
-    struct arena *scratch, struct stage_memory *stages, struct estimate *estimate)
+    double limit_s, struct arena *scratch, struct stage_memory *stages, struct estimate *estimate)
 {
 	struct costs c;
 
@@ -114,20 +114,29 @@ evaluate_with(const struct evaluator *e, const struct strategy *s, const struct 
 	estimate->n_stages = (int)s->pp;
 	estimate->stages = stages;
 	memory_of_stages(e, s, &c, &estimate->layout, stages, estimate);
-	step_time(e, s, &c, &estimate->layout, scratch, estimate);
+	if (!step_time(e, s, &c, &estimate->layout, limit_s, scratch, estimate))
+		return false;
 	throughput(e, s, estimate);
+	return true;
 }
 
 void
 evaluate(const struct evaluator *e, const struct strategy *s, const struct layout *layout,
     struct stage_memory *stages, struct estimate *estimate)
 {
-	evaluate_with(e, s, layout, NULL, stages, estimate);
+	evaluate_with(e, s, layout, INFINITY, NULL, stages, estimate);
 }
 
 void
 evaluate_exact(const struct evaluator *e, const struct strategy *s, const struct layout *layout,
     struct arena *scratch, struct stage_memory *stages, struct estimate *estimate)
 {
-	evaluate_with(e, s, layout, scratch, stages, estimate);
+	evaluate_with(e, s, layout, INFINITY, scratch, stages, estimate);
+}
+
+bool
+evaluate_below(const struct evaluator *e, const struct strategy *s, const struct layout *layout,
+    double limit_s, struct arena *scratch, struct stage_memory *stages, struct estimate *estimate)
+{
+	return evaluate_with(e, s, layout, limit_s, scratch, stages, estimate);
 }

@@ -116,6 +116,13 @@ void evaluate(const struct evaluator *evaluator, const struct strategy *strategy
 void evaluate_exact(const struct evaluator *evaluator, const struct strategy *strategy,
     const struct layout *layout, struct arena *scratch, struct stage_memory *stages,
     struct estimate *estimate);
+/*
+ * The same when the step is below limit_s. False: a lower bound of it is not; that
+ * is step_s, memory is as it is, and of times nothing else is known.
+ */
+bool evaluate_below(const struct evaluator *evaluator, const struct strategy *strategy,
+    const struct layout *layout, double limit_s, struct arena *scratch,
+    struct stage_memory *stages, struct estimate *estimate);
 
 /*
  * True lower bounds over every layout: step time (perfect balance, hidden

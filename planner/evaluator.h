@@ -192,10 +192,13 @@ void stage_memory(const struct evaluator *evaluator, const struct strategy *stra
 /* The linear form of both, for the pipeline split. */
 void stage_costs(const struct evaluator *evaluator, const struct strategy *strategy,
     const struct costs *costs, struct stage_costs *out);
-/* Schedule, traffic, optimizer; without `scratch` the closed form of the schedule. */
 double step_constant_s(const struct evaluator *evaluator, const struct strategy *strategy);
-void step_time(const struct evaluator *evaluator, const struct strategy *strategy,
-    const struct costs *costs, const struct layout *layout, struct arena *scratch,
+/*
+ * Schedule, traffic, optimizer; without `scratch` the closed form of the schedule.
+ * False: a lower bound of the step is not below `limit_s`, and step_s is that.
+ */
+bool step_time(const struct evaluator *evaluator, const struct strategy *strategy,
+    const struct costs *costs, const struct layout *layout, double limit_s, struct arena *scratch,
     struct estimate *estimate);
 
 #endif

@@ -95,6 +95,8 @@ struct schedule_times {
 	bool blocking;
 };
 double schedule_simulate(const struct schedule_times *times, struct arena *scratch);
+/* Never above schedule_simulate(), and the same for even stages in a loop. */
+double schedule_least(const struct schedule_times *times);
 /* Closed form of the same; for 1F1B m * slowest stage + the other stages / vpp. */
 double schedule_closed_form(const struct schedule_times *times);
 /* Busy seconds of a stage for one micro-batch, blocking hand-offs included. */

@@ -308,3 +308,25 @@ schedule_closed_form(const struct schedule_times *t)
 
 	return (double)t->pipeline.micro_batches * slowest_s + bubble_s(t, slowest_s) + alone_s / 2;
 }
+
+/*
+ * A stage waits for a forward of each stage before it, does all its passes, and
+ * with whole backwards leaves one of each stage before it to do.
+ */
+double
+schedule_least(const struct schedule_times *t)
+{
+	const struct pipeline *p = &t->pipeline;
+	bool splits = p->order != ORDER_1F1B;
+	double around_s = 0, most_s = 0;
+
+	for (int s = 0; s < p->pp; s++) {
+		double own_s = (double)p->micro_batches * schedule_stage_s(t, s);
+
+		most_s = fmax(most_s, around_s + own_s + schedule_alone_s(t, s));
+		around_s += t->forward_s[s] + t->handoff_s;
+		if (!splits)
+			around_s += t->backward_s[s] + (t->blocking && s == 0 ? 0 : t->handoff_s);
+	}
+	return most_s;
+}

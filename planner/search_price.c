@@ -4,8 +4,8 @@
  *
  * Its layout comes from the split of planner/partition.h; with one chunk a stage
  * no layout has a faster slowest stage, so m times that stage is a lower bound of
- * the step, sharper than the one that knows no layout. Only when that too is below
- * the limit is the schedule simulated. Costs are linear in the layers for the split
+ * the step, sharper than the one that knows no layout. Only when that and what the
+ * schedule needs at least on the layout are below the limit is it simulated. Costs are linear in the layers for the split
  * but not quite in the full estimate: a layout that comes out above the capacity is
  * split again for so much less.
  */
@@ -106,6 +106,14 @@ set_exact(const struct search *search, struct candidate *c, const struct estimat
 	c->state = c->step_s > search->cap_step_s ? CANDIDATE_OVER_LIMIT : CANDIDATE_EXACT;
 }
 
+/* A lower bound of the step on the candidate's layout is all that is known. */
+static void
+set_laid_out(struct candidate *c, double least_s)
+{
+	c->step_s = fmax(c->bound_s, BOUND_SAFETY * least_s);
+	c->state = CANDIDATE_LAID_OUT;
+}
+
 /*
  * Is there no layout with a faster slowest stage than this one? The greedy fill
  * may be wrong where an inner stage cannot hold one layer of every kind, or where
@@ -142,9 +150,15 @@ sharpen(const struct search *search, struct candidate *c, const struct strategy 
 
 	if (search->job->objective == OBJECTIVE_MEMORY || !is_fastest(costs, slowest_s))
 		return true;
-	c->step_s = fmax(c->bound_s, BOUND_SAFETY * (double)s->micro_batches * slowest_s);
-	c->state = CANDIDATE_LAID_OUT;
+	set_laid_out(c, (double)s->micro_batches * slowest_s);
 	return c->step_s < limit;
+}
+
+/* A step that need not be known when it is not below this. */
+static double
+step_limit(const struct search *search, double limit)
+{
+	return search->job->objective == OBJECTIVE_MEMORY ? INFINITY : limit / BOUND_SAFETY;
 }
 
 /* What was found for a candidate; `margin`: by how much the split had to stay below the capacity.
@@ -167,6 +181,7 @@ find(struct search *search, struct candidate *c, double limit, struct found *fou
 	evaluate_costs(search->evaluator, s, &found->costs);
 	for (int retry = 0; retry < MAX_RETRIES; retry++) {
 		struct layout layout;
+		bool is_below;
 
 		if (!lay_out(search, s, &found->costs, found->margin, &layout)) {
 			double bytes = partition_peak(&found->costs, search->model, &layout).bytes;
@@ -176,10 +191,13 @@ find(struct search *search, struct candidate *c, double limit, struct found *fou
 		}
 		if (retry == 0 && !sharpen(search, c, s, &found->costs, &layout, limit))
 			return;
-		evaluate_exact(
-		    search->evaluator, s, &layout, search->scratch, NULL, &found->estimate);
+		is_below = evaluate_below(search->evaluator, s, &layout, step_limit(search, limit),
+		    search->scratch, NULL, &found->estimate);
 		if (found->estimate.worst_bytes <= search->cap_bytes) {
-			set_exact(search, c, &found->estimate);
+			if (is_below)
+				set_exact(search, c, &found->estimate);
+			else
+				set_laid_out(c, found->estimate.step_s);
 			return;
 		}
 		found->margin += 1.01 * (found->estimate.worst_bytes - search->cap_bytes);

@@ -391,9 +391,9 @@ slowest_stage(const struct schedule_times *times, double *slowest_s)
 	return slowest;
 }
 
-void
+bool
 step_time(const struct evaluator *e, const struct strategy *s, const struct costs *c,
-    const struct layout *layout, struct arena *scratch, struct estimate *estimate)
+    const struct layout *layout, double limit_s, struct arena *scratch, struct estimate *estimate)
 {
 	double once_s = step_constant_s(e, s), schedule_s, slowest_s, longest_s = 0, alone_s, m;
 	int chunks[LAYOUT_MAX_CHUNKS], n;
@@ -405,7 +405,6 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 
 	schedule_inputs(e, s, c, layout, &chunk_times, &times);
 	stage = slowest_stage(&times, &slowest_s);
-	schedule_s = scratch ? schedule_simulate(&times, scratch) : schedule_closed_form(&times);
 	/* The step ends when the last stage has reduced and updated. */
 	for (int i = 0; i < layout->pp; i++) {
 		struct stage_after *now = &after[i % 2];
@@ -415,6 +414,12 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 			slowest = *now;
 		longest_s = fmax(longest_s, now->traffic.exposed_s + now->optimizer_s);
 	}
+	if (scratch && limit_s < INFINITY) {
+		estimate->step_s = schedule_least(&times) + longest_s + once_s;
+		if (estimate->step_s >= limit_s)
+			return false;
+	}
+	schedule_s = scratch ? schedule_simulate(&times, scratch) : schedule_closed_form(&times);
 	n = rank_chunks(s, layout, stage, chunks);
 	for (int v = 0; v < n; v++)
 		chunk_time(e, s, c, layout, chunks[v], &pass);
@@ -434,4 +439,5 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 	estimate->step_s = schedule_s + longest_s + once_s;
 	if (scratch)
 		mean_parts(e, s, c, layout, &times, estimate);
+	return true;
 }

@@ -82,7 +82,7 @@ check_model(const char *model, const char *cluster)
 	int checked = 0;
 
 	for (int round = 0; round < 3000; round++) {
-		struct estimate estimate;
+		struct estimate estimate, least;
 		struct layout layout;
 		struct strategy s;
 		struct bound bound;
@@ -97,6 +97,10 @@ check_model(const char *model, const char *cluster)
 			cr_assert_leq(bound.step_s, estimate.step_s * (1 + 1e-9),
 			    "%s tp %d cp %d pp %d vpp %d ep %d: bound %g, step %g", model, (int)s.tp,
 			    (int)s.cp, (int)s.pp, (int)s.vpp, (int)s.ep, bound.step_s, estimate.step_s);
+			cr_assert_not(evaluate_below(e, &s, &estimate.layout, 0, f.arena, NULL, &least));
+			cr_assert_leq(least.step_s, estimate.step_s * (1 + 1e-9),
+			    "%s schedule %d pp %d vpp %d: least %g, step %g", model, s.schedule,
+			    (int)s.pp, (int)s.vpp, least.step_s, estimate.step_s);
 			cr_assert_leq(bound.memory_bytes, estimate.worst_bytes * (1 + 1e-9),
 			    "%s tp %d cp %d pp %d vpp %d ep %d: memory bound %g, worst %g", model,
 			    (int)s.tp, (int)s.cp, (int)s.pp, (int)s.vpp, (int)s.ep,

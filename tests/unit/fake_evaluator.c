@@ -180,6 +180,14 @@ evaluate_exact(const struct evaluator *e, const struct strategy *s, const struct
 	evaluate_with(e, s, layout, stages, estimate, true);
 }
 
+bool
+evaluate_below(const struct evaluator *e, const struct strategy *s, const struct layout *layout,
+    double limit_s, struct arena *scratch, struct stage_memory *stages, struct estimate *estimate)
+{
+	evaluate_exact(e, s, layout, scratch, stages, estimate);
+	return estimate->step_s < limit_s;
+}
+
 /* Perfect balance without replay, and all state with the fewest alive, over equal stages. */
 struct bound
 evaluate_bound(const struct evaluator *e, const struct strategy *s)

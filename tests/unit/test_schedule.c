@@ -203,6 +203,7 @@ run_times(const struct schedule_times *t, double *closed)
 	struct arena *arena = arena_new(out_of_memory, NULL);
 	double end = schedule_simulate(t, arena);
 
+	cr_assert_leq(schedule_least(t), end * (1 + 1e-12));
 	*closed = schedule_closed_form(t);
 	arena_free(arena);
 	return end;
@@ -238,6 +239,29 @@ Test(schedule, textbook_bubble)
 			cr_assert_float_eq(got, want, 1e-9 * want, "pp %d vpp %d: %g, not %g", pp, vpp,
 			    got, want);
 			cr_assert_float_eq(closed, want, 1e-9 * want);
+		}
+}
+
+/* Of even stages in a loop the bound is the time itself. */
+Test(schedule, least_of_even_stages)
+{
+	double forward[64], backward[64];
+
+	for (int i = 0; i < 64; i++) {
+		forward[i] = 1;
+		backward[i] = 2;
+	}
+	for (int pp = 2; pp <= 16; pp *= 2)
+		for (int vpp = 1; vpp <= 4; vpp++) {
+			struct schedule_times t = {.pipeline = pipeline(ORDER_1F1B, pp, vpp, 3 * pp),
+			    .forward_s = forward, .backward_s = backward, .handoff_s = 0.1,
+			    .blocking = vpp == 1};
+			double closed, end = run_times(&t, &closed);
+
+			cr_assert_float_eq(schedule_least(&t), end, 0.03 * end);
+			t.handoff_s = 0;
+			end = run_times(&t, &closed);
+			cr_assert_float_eq(schedule_least(&t), end, 1e-9 * end);
 		}
 }
 
