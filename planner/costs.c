@@ -81,7 +81,7 @@ time_key(const struct strategy *s, struct time_key *key)
 	key->precision = (int)s->precision;
 	key->loss = (int)s->loss;
 	key->overlap = s->overlap;
-	key->graphs = s->cuda_graphs;
+	key->graphs = (int)s->cuda_graphs;
 	key->paired = (int)pairing_of(s);
 }
 

@@ -72,7 +72,7 @@ struct sizes {
 	double off_node;     /* tokens that leave the node, over what even spreading sends */
 	double tp, kv_tp, ep, etp;
 	double fp8;          /* 1 when linear inputs are kept in one byte */
-	bool graphs;
+	enum graphs graphs;
 	struct links links;
 	struct span tp_span, cp_span, ep_span, etp_span, dp_span, edp_span;
 	int64_t pp_stride;

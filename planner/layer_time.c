@@ -5,13 +5,14 @@
  *     forward  = max(GPU + exposed communication, host) + sync gap
  *     backward = max(2 GPU + ..., 1.5 host) + sync gap + recompute
  * GPU time of a product is max(FLOP / (rate x shape), bytes / bandwidth);
- * attention counts the causal half; what only moves bytes (norms, residuals,
- * SwiGLU, permutation, router, fp8 casts) is bytes over bandwidth. Host time is
- * launching: decisive for MoE layers with little work a GPU.
+ * attention counts the causal half, at a share of what 16-bit products sustain;
+ * what only moves bytes (norms, residuals, SwiGLU, permutation, router, fp8
+ * casts) is bytes over bandwidth. Host time is launching: decisive for MoE
+ * layers with little work a GPU, gone when the whole iteration is one graph.
  * Communication: comm.c. A part of it hides behind independent work when the
  * overlap is switched on; ring attention hides behind the core.
  * Sources: efficiencies in rates.c; byte counts from AMD-AGI/Primus projection
- * and the kernels of NVIDIA/Megatron-LM.
+ * and the kernels of NVIDIA/Megatron-LM and NVIDIA/TransformerEngine.
  * Ignored: power throttling, contention of overlapped kernels for SMs.
  */
 #include <math.h>
@@ -48,15 +49,11 @@ matmul_s(const struct context *c, double rate, double tokens, double rows, doubl
 	    bytes / c->bandwidth);
 }
 
-/* Grouped products lose below about two thousand rows an expert. */
+/* Grouped products re-read the weights of every expert: rows / (rows + half) of the full rate. */
 static double
 grouped_fill(double rows_per_expert)
 {
-	double full = rate_table[RATE_GROUPED_ROWS].value;
-
-	if (rows_per_expert >= full || rows_per_expert <= 0)
-		return 1;
-	return pow(rows_per_expert / full, rate_table[RATE_GROUPED_POWER].value);
+	return rows_per_expert / (rows_per_expert + rate_table[RATE_GROUPED_HALF_ROWS].value);
 }
 
 static double
@@ -121,6 +118,19 @@ mixer_bytes(const struct context *c)
 	return z->T * c->h * (4 + 6) + passes * 4 * z->M * rotated;
 }
 
+/*
+ * Expert MLPs as one kernel with SwiGLU and quantization inside: what recipes with block scales
+ * switch on with a graph of the whole iteration (NVIDIA-NeMo/Megatron-Bridge perf_recipes,
+ * NVTE_CUTEDSL_FUSED_GROUPED_MLP).
+ */
+static bool
+fuses_experts(const struct strategy *s)
+{
+	bool blocks = s->precision == PRECISION_MXFP8 || s->precision == PRECISION_NVFP4;
+
+	return blocks && s->cuda_graphs == GRAPHS_FULL;
+}
+
 static double
 ffn_bytes(const struct context *c)
 {
@@ -130,46 +140,77 @@ ffn_bytes(const struct context *c)
 	double bytes = z->T * c->h * (4 + 6);
 
 	bytes += 2 * tensors * z->M * (double)(f->dense_width + f->shared_width) / z->tp;
-	bytes += 2 * tensors * c->rows * (double)f->expert_width / z->etp;
+	if (!fuses_experts(c->s))
+		bytes += 2 * tensors * c->rows * (double)f->expert_width / z->etp;
 	bytes += 16 * z->T * (double)f->experts; /* fp32 logits, softmax, top-k, map: four passes */
 	return bytes;
 }
 
-/* Gather into expert order and back; a second sort when ranks hold several experts. */
+/* Rows that arrive at a rank: a token once for all its experts there, or once for each. */
+static double
+arriving_rows(const struct context *c)
+{
+	const struct ffn *f = &c->facts->kind->ffn;
+	double copies = expected_bins(f->experts, f->top_k, c->z->ep);
+
+	return c->rows * fmin(1, copies / (double)f->top_k);
+}
+
+/*
+ * Gather into expert order and back, each once a direction. All-to-all sorts before it sends,
+ * and again when a rank holds several experts; fused dispatchers copy what arrived.
+ */
 static double
 permute_bytes(const struct context *c)
 {
 	const struct ffn *f = &c->facts->kind->ffn;
 	bool sorts = c->z->ep > 1 && (double)f->experts > c->z->ep;
 	bool fused = c->s->dispatcher == DISPATCH_DEEPEP || c->s->dispatcher == DISPATCH_HYBRIDEP;
-	double first = fused ? 0 : 2 * c->h * c->z->T * (double)(1 + f->top_k);
-	double second = sorts || fused ? 4 * c->h * c->rows : 0;
+	double first = fused ? 0 : c->z->T * (double)(1 + f->top_k);
+	double second = fused ? arriving_rows(c) + c->rows : sorts ? 2 * c->rows : 0;
 
 	if (f->experts == 0)
 		return 0;
-	return 2 * (first + second) * rate_table[RATE_PERMUTE].value;
+	return 2 * 2 * c->h * (first + second) * rate_table[RATE_PERMUTE].value;
 }
 
-/* Elements of all linear inputs: what fp8 casts read and write. */
-static double
-cast_bytes(const struct context *c)
+/* Does an earlier product read the same tensor? Projections of one input are one matrix. */
+static bool
+shares_input(const struct kind_facts *k, int product)
+{
+	const struct product *p = &k->products[product];
+
+	for (int i = 0; i < product; i++)
+		if (k->products[i].component == p->component && k->products[i].cols == p->cols &&
+		    !k->products[i].split_cols && !p->split_cols)
+			return true;
+	return false;
+}
+
+/* What fp8 casts read and write: inputs of linears forward, gradients of their outputs backward. */
+static void
+cast_bytes(const struct context *c, double *forward, double *backward)
 {
 	const struct kind_facts *k = c->facts;
-	double elements = 0;
 
-	if (c->z->fp8 <= 0)
-		return 0;
-	for (int i = 0; i < k->n_products; i++) {
+	*forward = *backward = 0;
+	for (int i = 0; c->z->fp8 > 0 && i < k->n_products; i++) {
 		const struct product *p = &k->products[i];
-		double cols = p->split_cols ? p->cols / (p->shard == SHARD_EXPERT ? c->z->etp : c->z->tp)
-		                            : p->cols;
+		bool expert = p->shard == SHARD_EXPERT;
+		double parts = expert ? c->z->etp : p->shard == SHARD_KV ? c->z->kv_tp : c->z->tp;
+		double tokens = expert ? c->rows : p->shard == SHARD_NONE ? c->z->T : c->z->M;
+		double bytes = tokens * rate_table[RATE_FP8_CAST_BYTES].value;
 
 		if (p->component == COMPONENT_ROUTER)
 			continue;
-		elements += cols * (p->shard == SHARD_EXPERT ? c->rows
-		        : p->shard == SHARD_NONE ? c->z->T : c->z->M);
+		if (p->shard == SHARD_NONE)
+			parts = 1;
+		/* fused: only what enters the pair of products from outside is cast on its own */
+		if (!shares_input(k, i) && !(expert && p->split_cols && fuses_experts(c->s)))
+			*forward += bytes * p->cols / (p->split_cols ? parts : 1);
+		if (!(expert && !p->split_cols && fuses_experts(c->s)))
+			*backward += bytes * p->rows / (p->split_cols ? 1 : parts);
 	}
-	return elements * rate_table[RATE_FP8_CAST_BYTES].value;
 }
 
 /* Share of the attention rate with so many keys a call: x / (x + half), 1 from full on. */
@@ -183,25 +224,51 @@ flash_fill(double keys)
 }
 
 /*
- * Attention kernels of a tuned stack, or what SDPA and FlexAttention reach. Ring
- * attention calls the kernel once a peer, with that peer's keys.
+ * Attention kernels of a tuned stack, or what SDPA and FlexAttention reach, as a share of what
+ * 16-bit products sustain. Ring attention calls the kernel once a peer, with that peer's keys.
  */
 static double
 flash_rate(const struct context *c)
 {
 	double keys = (double)c->s->seq_len / (double)c->s->cp;
-	double rate = half_flops(&c->e->cluster->gpu) * flash_fill(keys);
+	double rate = gemm_flops(&c->e->cluster->gpu, PRECISION_BF16) * flash_fill(keys);
 
 	return c->s->framework == FRAMEWORK_TORCHTITAN ? rate * rate_table[RATE_FLASH_UNTUNED].value
 	                                               : rate;
 }
 
+/* Few heads and tokens leave multiprocessors idle: rows of queries on each, x / (x + half). */
+static double
+occupancy(const struct context *c, enum rate half)
+{
+	double sms = c->e->cluster->gpu.sm_count > 0 ? (double)c->e->cluster->gpu.sm_count : 132;
+	double rows = (double)c->facts->kind->mixer.heads / c->z->tp * c->z->M / sms;
+
+	return rows / (rows + rate_table[half].value);
+}
+
+static double
+flash_forward_s(const struct context *c)
+{
+	double full = flash_rate(c) * rate_table[RATE_FLASH_FORWARD].value;
+
+	return core_flop(c) > 0 ? core_flop(c) / (full * occupancy(c, RATE_FLASH_HALF_ROWS)) : 0;
+}
+
+static double
+flash_backward_s(const struct context *c)
+{
+	double full = flash_rate(c) * rate_table[RATE_FLASH_BACKWARD].value;
+	double flop = core_flop(c) * rate_table[RATE_FLASH_BACKWARD_FLOPS].value;
+
+	return flop > 0 ? flop / (full * occupancy(c, RATE_FLASH_HALF_ROWS_BACKWARD)) : 0;
+}
+
 static void
 gpu_time(const struct context *c, struct layer_time *t)
 {
-	double flash = flash_rate(c);
-	double core = core_flop(c);
-	double moved = (mixer_bytes(c) + ffn_bytes(c) + permute_bytes(c) + cast_bytes(c)) / c->bandwidth;
+	double moved = mixer_bytes(c) + ffn_bytes(c), permuted = permute_bytes(c);
+	double cast_forward, cast_backward;
 
 	for (int i = 0; i < c->facts->n_products; i++) {
 		const struct product *p = &c->facts->products[i];
@@ -211,11 +278,11 @@ gpu_time(const struct context *c, struct layer_time *t)
 		t->backward[part_of(p->component)] += 2 * seconds;
 		t->weight_s += seconds;
 	}
-	t->forward[TIME_ATTENTION] += core / (flash * rate_table[RATE_FLASH_FORWARD].value);
-	t->backward[TIME_ATTENTION] += core * rate_table[RATE_FLASH_BACKWARD_FLOPS].value /
-	    (flash * rate_table[RATE_FLASH_BACKWARD].value);
-	t->forward[TIME_MEMORY_BOUND] += moved;
-	t->backward[TIME_MEMORY_BOUND] += 2 * moved;
+	t->forward[TIME_ATTENTION] += flash_forward_s(c);
+	t->backward[TIME_ATTENTION] += flash_backward_s(c);
+	cast_bytes(c, &cast_forward, &cast_backward);
+	t->forward[TIME_MEMORY_BOUND] += (moved + permuted + cast_forward) / c->bandwidth;
+	t->backward[TIME_MEMORY_BOUND] += (2 * moved + permuted + cast_backward) / c->bandwidth;
 }
 
 /* Books `count` transfers, of which `share` may hide behind `window` seconds of work. */
@@ -358,8 +425,10 @@ host_s(const struct context *c)
 		seconds += rate_table[RATE_HOST_MOE_S].value;
 	if (c->z->fp8 > 0)
 		seconds *= rate_table[RATE_HOST_FP8].value;
-	if (c->z->graphs)
+	if (c->z->graphs == GRAPHS_ON)
 		seconds *= rate_table[RATE_HOST_GRAPHS].value;
+	if (c->z->graphs == GRAPHS_FULL)
+		seconds = 0;
 	return seconds;
 }
 
@@ -367,9 +436,7 @@ host_s(const struct context *c)
 static double
 gap_s(const struct context *c)
 {
-	bool reads_counts = c->s->dispatcher != DISPATCH_HYBRIDEP;
-
-	if (c->facts->kind->ffn.experts == 0 || c->s->capacity > 0 || !reads_counts || c->z->graphs)
+	if (c->facts->kind->ffn.experts == 0 || c->s->capacity > 0 || c->z->graphs == GRAPHS_FULL)
 		return 0;
 	return rate_table[RATE_SYNC_GAP_S].value;
 }
@@ -397,7 +464,7 @@ selective_s(const struct context *c, const struct layer_time *t)
 	if (modules & MODULE_LAYERNORM)
 		seconds += 2 * h_bytes / c->bandwidth;
 	if (modules & MODULE_CORE_ATTN)
-		seconds += core_flop(c) / (flash_rate(c) * rate_table[RATE_FLASH_FORWARD].value);
+		seconds += flash_forward_s(c);
 	if (modules & MODULE_MLA_UP_PROJ && m->kind == MIXER_MLA)
 		seconds += matmul_s(c, c->dense_rate, z->M, heads * (double)(m->nope_dim + m->rope_dim),
 		               (double)m->q_rank, 1) +

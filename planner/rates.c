@@ -17,6 +17,10 @@ RATE_CONST struct rate_row rate_table[RATES] = {
         "the ceiling was measured in bf16"},
     [RATE_GEMM_FP4] = {"gemm_fp4", 0.67, "of the measured matmul ceiling", REPLAY,
         "the ceiling was measured in bf16"},
+    [RATE_GEMM_SUSTAINED] = {"gemm_sustained", 1.0, "of the sustained matmul rate",
+        "physical: such products are what a layer runs; " REPLAY, "products between large ones"},
+    [RATE_GEMM_SUSTAINED_FP4] = {"gemm_sustained_fp4", 0.70, "of the sustained fp4 rate", REPLAY,
+        "layers that the recipe keeps in higher precision, rotations"},
     [RATE_CEILING_DEFAULT] = {"matmul_ceiling_default", 0.78, "of the datasheet peak",
         "mean of A100, H100, B200, GB200 in stas00/ml-engineering, MAMF table", NULL},
     [RATE_GEMM_HALF_DIM] = {"gemm_half_dim", 48, "elements",
@@ -24,28 +28,29 @@ RATE_CONST struct rate_row rate_table[RATES] = {
     [RATE_GROUPED_BF16] = {"grouped_gemm_bf16", 0.90, "of the measured matmul ceiling",
         "cross-validated " REPLAY "; NVIDIA/Megatron-LM moe_perf reaches it at 8,192 rows an expert",
         NULL},
-    [RATE_GROUPED_ROWS] = {"grouped_gemm_rows", 2048, "rows an expert",
-        "NVIDIA/Megatron-LM functional test moe_perf: the dense ceiling is reached from about there",
-        NULL},
-    [RATE_GROUPED_POWER] = {"grouped_gemm_power", 0.35, "exponent below that",
-        "physical default: thin products are bound by weight traffic", NULL},
-    [RATE_FLASH_FORWARD] = {"flash_forward", 0.42, "of the datasheet peak",
+    [RATE_GROUPED_HALF_ROWS] = {"grouped_half_rows", 170, "rows an expert",
+        "MooreThreads/SimuMax B200 group_matmul: 128 to 9,832 rows an expert", NULL},
+    [RATE_FLASH_FORWARD] = {"flash_forward", 1.1, "of the sustained matmul rate",
         "FlashAttention-3 and cuDNN publish 0.55 to 0.75 at head width 128; the rest is " REPLAY,
         "rotary embedding, layout copies"},
-    [RATE_FLASH_BACKWARD] = {"flash_backward", 0.36, "of the datasheet peak",
+    [RATE_FLASH_BACKWARD] = {"flash_backward", 0.70, "of the sustained matmul rate",
         "the same", "rotary embedding, layout copies"},
     [RATE_FLASH_BACKWARD_FLOPS] = {"flash_backward_flops", 2.5, "of forward",
         "Dao, FlashAttention-2 (arXiv 2307.08691): five products against two", NULL},
     [RATE_FLASH_UNTUNED] = {"flash_untuned", 0.48, "of flash_forward",
         "SDPA and FlexAttention stacks; " REPLAY, NULL},
+    [RATE_FLASH_HALF_ROWS] = {"flash_half_rows", 443, "query rows a multiprocessor, forward",
+        "MooreThreads/SimuMax B200 sdp_fwd: 16 heads of 4096 tokens reach half", NULL},
+    [RATE_FLASH_HALF_ROWS_BACKWARD] = {"flash_half_rows_backward", 55,
+        "query rows a multiprocessor, backward", "MooreThreads/SimuMax B200 sdp_bwd", NULL},
     [RATE_FLASH_HALF_KEYS] = {"flash_half_keys", 512, "keys a kernel call",
         "shape of the published FlashAttention-3 curves over sequence length (recalled)", NULL},
     [RATE_FLASH_FULL_KEYS] = {"flash_full_keys", 4096, "keys a kernel call",
         "the sequence length at which most replayed runs trained", NULL},
     [RATE_MEMORY] = {"memory", 0.60, "of the datasheet bandwidth",
         "between 0.57 (" REPLAY ") and 0.80 (copy kernels)", "kernels too short to fill the part"},
-    [RATE_PERMUTE] = {"permute", 1.5, "x the bytes moved",
-        "AMD-AGI/Primus projection and " REPLAY, "index kernels, padding"},
+    [RATE_PERMUTE] = {"permute", 1.33, "x the bytes moved",
+        "MooreThreads/SimuMax B200: 0.50 of the bandwidth against 0.67", "index kernels, padding"},
     [RATE_LINK] = {"link", 0.80, "of the nominal rate",
         "nccl-tests bus bandwidth in a node: A100 240, H100 371, B200 722 GB/s", NULL},
     [RATE_NIC_ALL_TO_ALL] = {"nic_all_to_all", 0.73, "of the nominal NIC rate",
@@ -93,7 +98,8 @@ RATE_CONST struct rate_row rate_table[RATES] = {
     [RATE_LOGIT_UNFUSED_BYTES] = {"logit_unfused", 8, "bytes a logit",
         "NVIDIA/Megatron-LM core/tensor_parallel/cross_entropy.py: bf16 logits, one fp32 copy that "
         "becomes softmax and gradient in place, bf16 gradient", NULL},
-    [RATE_FP8_CAST_BYTES] = {"fp8_cast", 4, "bytes an element of every linear input", REPLAY, NULL},
+    [RATE_FP8_CAST_BYTES] = {"fp8_cast", 6, "bytes an element of linear inputs and output gradients",
+        "read for the maximum, read again, written in both layouts (TransformerEngine)", NULL},
 };
 
 static enum flop_type
@@ -135,6 +141,13 @@ peak_flops(const struct gpu *gpu, enum precision precision)
 	return peak > 0 ? peak : half_flops(gpu);
 }
 
+/* Is a sustained rate known, and no ceiling of the user's own? */
+static bool
+is_sustained(const struct gpu *gpu, enum flop_type type)
+{
+	return gpu->sustained[type].value > 0 && gpu->matmul_ceiling.origin <= ORIGIN_CATALOGUE;
+}
+
 double
 gemm_flops(const struct gpu *gpu, enum precision precision)
 {
@@ -150,6 +163,9 @@ gemm_flops(const struct gpu *gpu, enum precision precision)
 	if (gpu->flops[type].value <= 0)
 		type = FLOP_BF16; /* cast to 16 bits */
 	peak = type == FLOP_BF16 ? half_flops(gpu) : gpu->flops[type].value;
+	if (is_sustained(gpu, type))
+		return peak * gpu->sustained[type].value *
+		    rate_table[type == FLOP_FP4 ? RATE_GEMM_SUSTAINED_FP4 : RATE_GEMM_SUSTAINED].value;
 	if (ceiling <= 0)
 		ceiling = rate_table[RATE_CEILING_DEFAULT].value;
 	return peak * ceiling * rate_table[efficiency[type]].value;
@@ -161,6 +177,8 @@ grouped_flops(const struct gpu *gpu, enum precision precision)
 	double dense = gemm_flops(gpu, precision);
 
 	if (precision_is_fp8(precision) && gpu->flops[FLOP_FP8].value > 0)
+		return dense;
+	if (is_sustained(gpu, flop_type(precision)))
 		return dense;
 	return dense / rate_table[RATE_GEMM_BF16].value * rate_table[RATE_GROUPED_BF16].value;
 }

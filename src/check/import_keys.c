@@ -62,7 +62,8 @@ read_graphs(const struct key *key, const struct doc *value, struct strategy *str
     struct field_context *context)
 {
 	(void)key, (void)context;
-	strategy->cuda_graphs = strategy->cuda_graphs || is_on(value);
+	if (is_on(value))
+		strategy->cuda_graphs = GRAPHS_ON;
 	return 0;
 }
 

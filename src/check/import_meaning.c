@@ -96,7 +96,7 @@ torchtitan_defaults(struct import *in)
 	bool old = in->config->version && version_compare(in->config->version, "0.3") < 0;
 
 	s->loss = LOSS_EAGER;
-	s->cuda_graphs = !old;
+	s->cuda_graphs = old ? GRAPHS_OFF : GRAPHS_ON;
 	if (old)
 		s->recompute = (struct recompute){RECOMPUTE_SELECTIVE, MODULE_CORE_ATTN, 0};
 }

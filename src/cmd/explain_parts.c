@@ -47,8 +47,8 @@ const struct part_text part_texts[] = {
 	{"mlp", "time", "dense MLPs and shared experts",
 	    "2*M*3*h*f/TP FLOP forward, twice that backward", NULL, "planner/layer_time.c"},
 	{"experts", "time", "grouped matrix products of the routed experts",
-	    "2*R*3*h*f_e/ETP FLOP; below 2,048 rows an expert the rate falls with rows^0.35", NULL,
-	    "NVIDIA/Megatron-LM functional test moe_perf"},
+	    "2*R*3*h*f_e/ETP FLOP at rows / (rows + 170) of the full rate, rows an expert", NULL,
+	    "MooreThreads/SimuMax B200 group_matmul"},
 	{"memory_bound", "time", "norms, permutation, activations, router, casts",
 	    "bytes / (0.6 of the memory bandwidth)", NULL, "planner/rates.c memory, permute"},
 	{"head", "time", "embedding, output head, loss, MTP", "2*M*h*V/TP FLOP on the last stage",
@@ -58,7 +58,8 @@ const struct part_text part_texts[] = {
 	    "planner/layer_time.c"},
 	{"host", "time", "launches that the GPU waits for",
 	    "about 3 ms a MoE layer forward, 0.5 ms dense, x 1.5 backward, x 0.3 with CUDA graphs; "
-	    "0.5 ms a dropless layer and direction to read token counts", NULL,
+	    "0.5 ms a dropless layer and direction to read token counts; none of it in a graph of "
+	    "the whole iteration", NULL,
 	    "replay of published runs"},
 	{"all_to_all", "time", "dispatch and combine of tokens", "four a MoE layer and "
 	    "micro-batch, S = T*k*h*bytes; leaving the node S(1 - 1/N) over the rank's own NIC "

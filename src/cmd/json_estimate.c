@@ -66,7 +66,7 @@ json_settings(struct jsonw *w, const struct strategy *s)
 	    w, "optimizer", arena_printf(arena, "adam:%s", float_type_names[s->moment_type]));
 	jsonw_string(w, "offload", offload_text(arena, s));
 	jsonw_string(w, "loss", loss_names[s->loss]);
-	jsonw_string(w, "cuda_graphs", s->cuda_graphs ? "on" : "off");
+	jsonw_string(w, "cuda_graphs", graphs_names[s->cuda_graphs]);
 	jsonw_string(w, "overlap", overlap_text(arena, s->overlap));
 	jsonw_bool(w, "sequence_parallel", s->sequence_parallel);
 }

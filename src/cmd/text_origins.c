@@ -81,7 +81,7 @@ add_kept(struct settings *settings, const struct strategy *s)
 	    s->capacity == plain.capacity);
 	add_setting(settings, "offload", offload_text(arena, s), s->offload == plain.offload);
 	add_setting(settings, "loss", loss_names[s->loss], s->loss == plain.loss);
-	add_setting(settings, "CUDA graphs", s->cuda_graphs ? "on" : "off",
+	add_setting(settings, "CUDA graphs", graphs_names[s->cuda_graphs],
 	    s->cuda_graphs == plain.cuda_graphs);
 	add_setting(
 	    settings, "overlap", overlap_text(arena, s->overlap), s->overlap == plain.overlap);
@@ -113,6 +113,10 @@ add_gpu(struct table *table, struct arena *arena, const struct gpu *gpu)
 			add_number(table, arena_printf(arena, "%s peak", types[i]),
 			    arena_printf(arena, "%s/s", units_flop(arena, gpu->flops[i].value)),
 			    &gpu->flops[i]);
+	for (i = 0; i < FLOP_TYPES; i++)
+		if (gpu->sustained[i].value > 0)
+			add_number(table, arena_printf(arena, "%s sustained", types[i]),
+			    units_percent(arena, gpu->sustained[i].value), &gpu->sustained[i]);
 	if (gpu->matmul_ceiling.value > 0)
 		add_number(table, "matmul ceiling", units_percent(arena, gpu->matmul_ceiling.value),
 		    &gpu->matmul_ceiling);

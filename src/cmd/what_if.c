@@ -197,7 +197,7 @@ use_cuda_graphs(struct strategy *s)
 {
 	if (s->cuda_graphs)
 		return false;
-	s->cuda_graphs = true;
+	s->cuda_graphs = GRAPHS_ON;
 	return true;
 }
 
@@ -269,7 +269,7 @@ change_text(struct arena *arena, const struct strategy *s, const struct strategy
 	if (s->dispatcher != from->dispatcher)
 		return arena_printf(arena, "--dispatcher %s", dispatcher_names[s->dispatcher]);
 	if (s->cuda_graphs != from->cuda_graphs)
-		return "--cuda-graphs on";
+		return arena_printf(arena, "--cuda-graphs %s", graphs_names[s->cuda_graphs]);
 	if (s->recompute.kind != from->recompute.kind ||
 	    s->recompute.modules != from->recompute.modules ||
 	    s->recompute.layers != from->recompute.layers)

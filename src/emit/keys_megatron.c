@@ -84,6 +84,7 @@ const struct key megatron_keys[] = {
 	ROW("cuda_graph_impl", "cuda_graphs", KEY_TEXT, "0.15", NULL, megatron_graphs,
 	    megatron_read_graphs),
 	ROW("cuda_graph_modules", NULL, KEY_LIST, "0.18", NULL, megatron_graph_modules, NULL),
+	PLAIN("no_check_for_nan_in_loss_and_grad", KEY_FLAG, "0.18", megatron_no_nan_check),
 
 	/* sharding and optimizer */
 	ROW("use_distributed_optimizer", "zero", KEY_FLAG, NULL, NULL, megatron_distributed,

@@ -343,7 +343,7 @@ read_no_graphs(const struct key *key, const struct doc *value, struct strategy *
     struct field_context *context)
 {
 	(void)key, (void)context;
-	strategy->cuda_graphs = value->kind == DOC_BOOL && !value->boolean;
+	strategy->cuda_graphs = value->kind == DOC_BOOL && !value->boolean ? GRAPHS_ON : GRAPHS_OFF;
 	return 0;
 }
 

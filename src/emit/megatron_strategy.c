@@ -434,13 +434,23 @@ megatron_read_loss_fusion(const struct key *key, const struct doc *value, struct
 const struct doc *
 megatron_graphs(struct arena *arena, const struct plan_view *plan)
 {
-	return text_if(arena, plan->strategy.cuda_graphs, "transformer_engine");
+	static const char *const names[] = {
+	    [GRAPHS_ON] = "transformer_engine", [GRAPHS_FULL] = "full_iteration"};
+
+	return text_if(arena, plan->strategy.cuda_graphs, names[plan->strategy.cuda_graphs]);
 }
 
 const struct doc *
 megatron_graph_modules(struct arena *arena, const struct plan_view *plan)
 {
-	return text_if(arena, plan->strategy.cuda_graphs, "attn");
+	return text_if(arena, plan->strategy.cuda_graphs == GRAPHS_ON, "attn");
+}
+
+/* A graph of the whole iteration cannot stop for a loss that is no number. */
+const struct doc *
+megatron_no_nan_check(struct arena *arena, const struct plan_view *plan)
+{
+	return flag_if(arena, plan->strategy.cuda_graphs == GRAPHS_FULL);
 }
 
 int
@@ -448,7 +458,11 @@ megatron_read_graphs(const struct key *key, const struct doc *value, struct stra
     struct field_context *context)
 {
 	(void)key, (void)context;
-	strategy->cuda_graphs = value->text && strcmp(value->text, "none") != 0;
+	if (value->text && strcmp(value->text, "full_iteration") == 0)
+		strategy->cuda_graphs = GRAPHS_FULL;
+	else
+		strategy->cuda_graphs =
+		    value->text && strcmp(value->text, "none") != 0 ? GRAPHS_ON : GRAPHS_OFF;
 	return 0;
 }
 
@@ -463,6 +477,9 @@ megatron_plan_obstacle(const struct plan_view *plan)
 		return "Megatron-LM has the rank orders tp-cp-ep-dp-pp and tp-cp-ep-pp-dp only";
 	if (s->schedule > SCHEDULE_INTERLEAVED)
 		return "Megatron-LM has the schedules 1f1b and interleaved only";
+	if (s->cuda_graphs == GRAPHS_FULL && version_compare(s->framework_version, "0.18") < 0)
+		return "a graph of the whole iteration is written for Megatron-LM 0.18 and newer: "
+		       "--cuda-graphs on";
 	if (s->offload == OFFLOAD_ACTIVATIONS)
 		return "what of the activations is offloaded is not in the plan";
 	if (s->loss == LOSS_COMPILED)

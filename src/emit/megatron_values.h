@@ -21,7 +21,7 @@ key_write_fn megatron_vpp, megatron_layout, megatron_etp, megatron_gtp, megatron
     megatron_offload, megatron_offload_fraction, megatron_dispatcher, megatron_flex_backend,
     megatron_enable_deepep, megatron_capacity, megatron_drop_policy, megatron_grouped_gemm,
     megatron_overlap_experts, megatron_overlap_tp, megatron_overlap_flush, megatron_loss_fusion,
-    megatron_loss_impl, megatron_graphs, megatron_graph_modules;
+    megatron_loss_impl, megatron_graphs, megatron_graph_modules, megatron_no_nan_check;
 key_read_fn megatron_read_gtp, megatron_read_egtp, megatron_read_order, megatron_read_granularity,
     megatron_read_method, megatron_read_recompute_layers, megatron_read_modules, megatron_read_bf16,
     megatron_read_fp16, megatron_read_fp8, megatron_read_fp8_recipe, megatron_read_fp4,

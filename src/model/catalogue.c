@@ -40,6 +40,18 @@
 #define MAMF_MI300X "stas00/ml-engineering MAMF table: 668 of 1307 TFLOP/s"
 #define MAMF_MI325X "stas00/ml-engineering MAMF table: 785 of 1307 TFLOP/s"
 #define MAMF_MI355X "stas00/ml-engineering MAMF table: 1565 of 2500 TFLOP/s"
+/*
+ * What large products keep up for minutes on random data: power limits it, so parts of a
+ * generation differ by their power limit more than by their datasheet. B200 1000 W, B300 1100 W,
+ * GB200 1200 W, GB300 1400 W (verda.com, GB300 NVL72 architecture).
+ */
+#define AZURE_H100 "Azure/AI-benchmarking-guide: 1377 of 1979 TFLOP/s, fp8, H100"
+#define AZURE_H200 "Azure/AI-benchmarking-guide: 1366 of 1979 TFLOP/s, fp8, H200"
+#define AZURE_GB200 "Azure/AI-benchmarking-guide: 2877 of 5000 TFLOP/s, fp8, GB200"
+#define AZURE_GB200_FP4 "Azure/AI-benchmarking-guide: 7536 of 10000 TFLOP/s, fp4, GB200"
+#define SIMUMAX_B200 "MooreThreads/SimuMax b200_bf16_ceperm.json: median of 514 products, B200"
+#define BY_POWER(from) from "; by power limit"
+#define BY_BEST(from) from "; by the best products of both parts (MAMF)"
 
 #define FACT(number, from)                                                                         \
 	{                                                                                          \
@@ -93,7 +105,8 @@ static const struct gpu_row gpus[] = {
 	    .flops = { [FLOP_BF16] = FACT(989e12, AICONFIGURATOR),
 		[FLOP_FP16] = FACT(989e12, AICONFIGURATOR),
 		[FLOP_FP8] = FACT(1979e12, AICONFIGURATOR) },
-	    .matmul_ceiling = FACT(0.80, MAMF_H100) },
+	    .matmul_ceiling = FACT(0.80, MAMF_H100),
+	    .sustained = { [FLOP_FP8] = FACT(0.696, AZURE_H100) } },
 	  .link_name = "NVLink", .link_Bps = FACT(450e9, AICONFIGURATOR), .domain_gpus = 8,
 	  .gpus_per_node = 8, .nic_bits = 400e9, .pcie_Bps = 64e9 },
 	{ .gpu = { .name = "H100-PCIe-80GB", .sm_count = 114,
@@ -118,7 +131,8 @@ static const struct gpu_row gpus[] = {
 	    .flops = { [FLOP_BF16] = FACT(989e12, AUTOMODEL),
 		[FLOP_FP16] = FACT(989e12, AUTOMODEL),
 		[FLOP_FP8] = FACT(1979e12, RECALLED) },
-	    .matmul_ceiling = FACT(0.80, MAMF_H100) },
+	    .matmul_ceiling = FACT(0.80, MAMF_H100),
+	    .sustained = { [FLOP_FP8] = FACT(0.696, AZURE_H100) } },
 	  .link_name = "NVLink", .link_Bps = FACT(200e9, RECALLED), .domain_gpus = 8,
 	  .gpus_per_node = 8, .nic_bits = 400e9, .pcie_Bps = 64e9 },
 	{ .gpu = { .name = "H20-SXM5-96GB", .sm_count = 78,
@@ -135,7 +149,8 @@ static const struct gpu_row gpus[] = {
 	    .flops = { [FLOP_BF16] = FACT(989e12, AICONFIGURATOR),
 		[FLOP_FP16] = FACT(989e12, AICONFIGURATOR),
 		[FLOP_FP8] = FACT(1979e12, AICONFIGURATOR) },
-	    .matmul_ceiling = FACT(0.80, MAMF_H100) },
+	    .matmul_ceiling = FACT(0.80, MAMF_H100),
+	    .sustained = { [FLOP_FP8] = FACT(0.690, AZURE_H200) } },
 	  .link_name = "NVLink", .link_Bps = FACT(450e9, AICONFIGURATOR), .domain_gpus = 8,
 	  .gpus_per_node = 8, .nic_bits = 400e9, .pcie_Bps = 64e9 },
 	{ .gpu = { .name = "B200-SXM-180GB", .sm_count = 148,
@@ -145,7 +160,11 @@ static const struct gpu_row gpus[] = {
 		[FLOP_FP16] = FACT(2250e12, AICONFIGURATOR),
 		[FLOP_FP8] = FACT(4500e12, AICONFIGURATOR),
 		[FLOP_FP4] = FACT(9000e12, AICONFIGURATOR) },
-	    .matmul_ceiling = FACT(0.78, MAMF_B200) },
+	    .matmul_ceiling = FACT(0.78, MAMF_B200),
+	    .sustained = { [FLOP_BF16] = FACT(0.490, SIMUMAX_B200),
+		[FLOP_FP16] = FACT(0.490, SIMUMAX_B200),
+		[FLOP_FP8] = FACT(0.607, BY_BEST(AZURE_GB200)),
+		[FLOP_FP4] = FACT(0.698, BY_POWER(AZURE_GB200_FP4)) } },
 	  .link_name = "NVLink", .link_Bps = FACT(900e9, AICONFIGURATOR), .domain_gpus = 8,
 	  .gpus_per_node = 8, .nic_bits = 400e9, .pcie_Bps = 128e9 },
 	{ .gpu = { .name = "B300-SXM-288GB", .sm_count = 148,
@@ -155,7 +174,11 @@ static const struct gpu_row gpus[] = {
 		[FLOP_FP16] = FACT(2250e12, AICONFIGURATOR),
 		[FLOP_FP8] = FACT(4500e12, AICONFIGURATOR),
 		[FLOP_FP4] = FACT(14000e12, AICONFIGURATOR) },
-	    .matmul_ceiling = FACT(0.78, MAMF_B200) },
+	    .matmul_ceiling = FACT(0.78, MAMF_B200),
+	    .sustained = { [FLOP_BF16] = FACT(0.539, BY_POWER(SIMUMAX_B200)),
+		[FLOP_FP16] = FACT(0.539, BY_POWER(SIMUMAX_B200)),
+		[FLOP_FP8] = FACT(0.593, BY_BEST(AZURE_GB200)),
+		[FLOP_FP4] = FACT(0.691, BY_POWER(AZURE_GB200_FP4)) } },
 	  .link_name = "NVLink", .link_Bps = FACT(900e9, AICONFIGURATOR), .domain_gpus = 8,
 	  .gpus_per_node = 8, .nic_bits = 800e9, .pcie_Bps = 128e9 },
 	{ .gpu = { .name = "GB200-NVL72", .sm_count = 152,
@@ -165,7 +188,11 @@ static const struct gpu_row gpus[] = {
 		[FLOP_FP16] = FACT(2500e12, AICONFIGURATOR),
 		[FLOP_FP8] = FACT(5000e12, AICONFIGURATOR),
 		[FLOP_FP4] = FACT(10000e12, AICONFIGURATOR) },
-	    .matmul_ceiling = FACT(0.73, MAMF_GB200) },
+	    .matmul_ceiling = FACT(0.73, MAMF_GB200),
+	    .sustained = { [FLOP_BF16] = FACT(0.529, BY_POWER(SIMUMAX_B200)),
+		[FLOP_FP16] = FACT(0.529, BY_POWER(SIMUMAX_B200)),
+		[FLOP_FP8] = FACT(0.575, AZURE_GB200),
+		[FLOP_FP4] = FACT(0.754, AZURE_GB200_FP4) } },
 	  .link_name = "NVLink", .link_Bps = FACT(900e9, AICONFIGURATOR), .domain_gpus = 72,
 	  .gpus_per_node = 4, .nic_bits = 400e9, .pcie_Bps = 64e9 },
 	{ .gpu = { .name = "GB300-NVL72", .sm_count = 152,
@@ -175,7 +202,11 @@ static const struct gpu_row gpus[] = {
 		[FLOP_FP16] = FACT(2500e12, AICONFIGURATOR),
 		[FLOP_FP8] = FACT(5000e12, AICONFIGURATOR),
 		[FLOP_FP4] = FACT(15000e12, AICONFIGURATOR) },
-	    .matmul_ceiling = FACT(0.73, MAMF_GB200) },
+	    .matmul_ceiling = FACT(0.73, MAMF_GB200),
+	    .sustained = { [FLOP_BF16] = FACT(0.617, BY_POWER(SIMUMAX_B200)),
+		[FLOP_FP16] = FACT(0.617, BY_POWER(SIMUMAX_B200)),
+		[FLOP_FP8] = FACT(0.671, BY_POWER(AZURE_GB200)),
+		[FLOP_FP4] = FACT(0.754, AZURE_GB200_FP4 "; the fraction") } },
 	  .link_name = "NVLink", .link_Bps = FACT(900e9, AICONFIGURATOR), .domain_gpus = 72,
 	  .gpus_per_node = 4, .nic_bits = 800e9, .pcie_Bps = 64e9 },
 	{ .gpu = { .name = "L40S-48GB", .sm_count = 142,

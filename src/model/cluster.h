@@ -29,6 +29,8 @@ struct gpu {
 	struct quantity hbm_Bps;
 	struct quantity flops[FLOP_TYPES]; /* dense peak, FLOP/s; 0: the part has no such type */
 	struct quantity matmul_ceiling;    /* best measured bf16 matmul over datasheet peak; 0: unknown */
+	/* large matmuls for minutes, on random data, over the datasheet peak of the type; 0: unknown */
+	struct quantity sustained[FLOP_TYPES];
 	int64_t sm_count;
 };
 

@@ -32,6 +32,7 @@ const char *const recompute_module_names[MODULES + 1] = {
 const char *const dispatcher_names[] = {"alltoall", "allgather", "deepep", "hybridep", NULL};
 const char *const schedule_names[] = {
     "1f1b", "interleaved", "zb", "zbv", "dualpipe", "dualpipev", NULL};
+const char *const graphs_names[] = {"off", "on", "full", NULL};
 const char *const loss_names[] = {"fused", "compiled", "eager", NULL};
 const char *const float_type_names[] = {"fp32", "bf16", "fp8", NULL};
 const char *const overlap_names[] = {"dp", "tp", "ep", "pp", NULL};
@@ -319,8 +320,8 @@ add_settings(struct str *text, struct arena *arena, const struct strategy *s)
 	add_offload(text, s);
 	if (s->loss != LOSS_FUSED)
 		add_word(text, "loss", loss_names[s->loss]);
-	if (s->cuda_graphs)
-		add_word(text, "cuda-graphs", "on");
+	if (s->cuda_graphs != GRAPHS_OFF)
+		add_word(text, "cuda-graphs", graphs_names[s->cuda_graphs]);
 	add_overlap(text, s->overlap);
 }
 

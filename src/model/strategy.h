@@ -71,6 +71,9 @@ extern const char *const float_type_names[];
 enum offload { OFFLOAD_NONE, OFFLOAD_OPTIMIZER, OFFLOAD_ACTIVATIONS };
 /* Settings that change the cost and that reports of runs leave out: which were stated? */
 enum said { SAID_RECOMPUTE = 1, SAID_DISPATCHER = 2, SAID_GRADIENTS = 4, SAID_OPTIMIZER = 8 };
+/* Launches: one by one, modules from graphs, or the whole iteration as one graph. */
+enum graphs { GRAPHS_OFF, GRAPHS_ON, GRAPHS_FULL };
+extern const char *const graphs_names[];
 enum overlap { OVERLAP_DP = 1, OVERLAP_TP = 2, OVERLAP_EP = 4, OVERLAP_PP = 8 };
 
 struct strategy {
@@ -101,7 +104,7 @@ struct strategy {
 	enum offload offload;
 	double offload_fraction;        /* of the optimizer state, 0..1 */
 	enum loss_kernel loss;
-	bool cuda_graphs;
+	enum graphs cuda_graphs;
 	unsigned overlap;               /* enum overlap bits */
 	unsigned said;                  /* enum said bits */
 

@@ -198,15 +198,16 @@ read_cuda_graphs(
 {
 	struct strategy *strategy = object;
 
-	if (value->kind == DOC_BOOL)
-		strategy->cuda_graphs = value->boolean;
-	else if (value->text && strcmp(value->text, "on") == 0)
-		strategy->cuda_graphs = true;
-	else if (value->text && strcmp(value->text, "off") == 0)
-		strategy->cuda_graphs = false;
-	else
-		return refuse_value(field, value, context, "on or off");
-	return 0;
+	if (value->kind == DOC_BOOL) {
+		strategy->cuda_graphs = value->boolean ? GRAPHS_ON : GRAPHS_OFF;
+		return 0;
+	}
+	for (int i = 0; value->text && graphs_names[i]; i++)
+		if (strcmp(value->text, graphs_names[i]) == 0) {
+			strategy->cuda_graphs = (enum graphs)i;
+			return 0;
+		}
+	return refuse_value(field, value, context, "on, off or full");
 }
 
 static bool
@@ -331,8 +332,8 @@ const struct field strategy_fields[] = {
 	       "what lives in host memory; F is the share of optimizer state (none)"),
 	CHOICE("loss", "fused|compiled|eager", loss, loss_names,
 	       "cross-entropy kernel: memory that logits take (fused)"),
-	CUSTOM("cuda_graphs", "on|off", read_cuda_graphs, switch_names,
-	       "replay launches from CUDA graphs (off)"),
+	CUSTOM("cuda_graphs", "on|off|full", read_cuda_graphs, graphs_names,
+	       "replay launches from CUDA graphs: of modules, or all as one (off)"),
 	CUSTOM("overlap", "dp,tp,ep,pp|none", read_overlap, overlap_words,
 	       "communication that runs behind computation (dp)"),
 	CHOICE("schedule", "1f1b|interleaved|zb|zbv|dualpipe|dualpipev", schedule, schedule_names,
