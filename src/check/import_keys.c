@@ -288,6 +288,10 @@ const struct key import_deepspeed_keys[] = {
 	INT("PipelineModule.num_stages", "pp", NULL),
 	INT("topology.num_pp", "pp", NULL),
 	INT("topology.num_mp", "tp", NULL),
+	/* constants that 'moeplan emit' writes into the client */
+	INT("SEQUENCE_LENGTH", "seq_len", "0"),
+	ROW("CROSS_ENTROPY", "loss", KEY_TEXT, "0", NULL),
+	ROW("RECOMPUTE", "recompute", KEY_TEXT, "0", NULL),
 	/* Hugging Face's Trainer */
 	INT("per_device_train_batch_size", "micro_batch", "0"),
 	{.name = NULL},

@@ -160,6 +160,16 @@ is_called(struct python *p, size_t start)
 	return true;
 }
 
+/* import deepspeed: a client of it, unless something else is configured. */
+static bool
+is_deepspeed(const struct python *p, const char *name, size_t start)
+{
+	const char *bytes = p->text->bytes + start;
+
+	return strcmp(name, "deepspeed") == 0 && p->in->config->form == CONFIG_NUMBERS &&
+	       start >= 7 && strncmp(bytes - 7, "import ", 7) == 0;
+}
+
 /* A name at the cursor: a call, or a part of a recipe. Calls inside of calls are looked at too. */
 static int
 take_name(struct python *p, int *found)
@@ -171,6 +181,9 @@ take_name(struct python *p, int *found)
 
 	if (recipe_name(p, name, start, &prefix) != 0)
 		return -1;
+	if (is_deepspeed(p, name, start) &&
+	    import_form(p->in, CONFIG_DEEPSPEED, import_text_loc(p->text, start)) == 0)
+		++*found;
 	if (prefix) {
 		section.prefix = prefix;
 		call = &section;
@@ -212,6 +225,15 @@ import_is_python(const struct import_text *text)
 	return false;
 }
 
+/* Constants whose names the form knows; `moeplan emit` writes them. */
+static void
+take_constants(struct python *p)
+{
+	for (const struct doc *name = p->names->first; name; name = name->next)
+		if (name->kind != DOC_NULL && import_key(p->in->config->form, name->key))
+			import_setting(p->in, p->in->config->form, name->key, name);
+}
+
 int
 import_python(struct import *in, const struct import_text *text)
 {
@@ -232,6 +254,7 @@ import_python(struct import *in, const struct import_text *text)
 		else if (take_name(&p, &found) != 0)
 			return -1;
 	}
+	take_constants(&p);
 	if (found == 0)
 		diag_add(in->diags, import_text_loc(text, 0), NULL, SEVERITY_NOTE,
 		    "'%s' calls nothing that says how a model is trained: MoE, PipelineModule, "

@@ -170,46 +170,59 @@ add_pipeline(struct str *out, const struct plan_view *plan)
 	    s->recompute.kind == RECOMPUTE_FULL);
 }
 
+/* Settings that are the client's, by names of ours, and who is given them. */
 static void
-add_duties(struct str *out, const struct plan_view *plan)
+add_constants(struct str *out, const struct plan_view *plan)
 {
+	static const char *const recomputed[] = {
+	    [RECOMPUTE_NONE] = "nothing is computed again",
+	    [RECOMPUTE_SELECTIVE] = "the attention core of each layer",
+	    [RECOMPUTE_FULL] = "each decoder layer",
+	};
 	const struct strategy *s = &plan->strategy;
+	const char *through = s->recompute.kind == RECOMPUTE_NONE ? ""
+			      : s->recompute.kind == RECOMPUTE_FULL && s->pp > 1
+				  ? ", as the pipeline below does"
+				  : ", through deepspeed.checkpointing.checkpoint";
 
+	str_addf(out, "SEQUENCE_LENGTH = %lld\n", (long long)s->seq_len);
+	str_addf(out, "CROSS_ENTROPY = \"%s\"\n", loss_names[s->loss]);
+	str_addf(out, "RECOMPUTE = \"%s\"  # %s%s\n",
+	    s->recompute.kind == RECOMPUTE_SELECTIVE ? "selective"
+						     : recompute_text(out->arena, s->recompute),
+	    recomputed[s->recompute.kind], through);
 	if (s->tp > 1 && s->pp > 1)
-		str_add(out, "# tensor parallelism: the model's layers use the groups of the "
-			     "topology below\n");
-	if (s->recompute.kind == RECOMPUTE_FULL && s->pp == 1)
-		str_add(out, "# recompute: call each decoder layer through "
-			     "deepspeed.checkpointing.checkpoint\n");
-	if (s->recompute.kind == RECOMPUTE_SELECTIVE)
-		str_add(out, "# recompute: call the attention core of each layer through "
-			     "deepspeed.checkpointing.checkpoint\n");
-	str_addf(out, "# loss: %s cross-entropy; sequences of %lld tokens\n", loss_names[s->loss],
-	    (long long)s->seq_len);
+		str_add(out, "# Tensor parallelism: the model's layers use the groups of the "
+			     "topology below.\n");
+}
+
+static void
+add_start(struct str *out, const struct plan_view *plan)
+{
+	str_addf(out,
+	    "\n\ndef initialize(model, parameters):\n"
+	    "    \"\"\"engine, optimizer, data loader, schedule: behind "
+	    "deepspeed.init_distributed()\"\"\"\n"
+	    "    return deepspeed.initialize(\n"
+	    "        model=model, model_parameters=parameters, config=\"ds_config.json\"%s)\n",
+	    needs_mpu(plan) ? ", mpu=make_mpu()" : "");
 }
 
 static void
 add_client(struct str *out, const struct plan_view *plan)
 {
-	str_addf(out, "# %s\n# What the client's code does for this plan beside ds_config.json:\n",
+	str_addf(out,
+	    "# %s\n# What the client's code does for this plan beside ds_config.json:\n"
+	    "import deepspeed\n\n",
 	    plan_title(out->arena, plan));
-	add_duties(out, plan);
+	add_constants(out, plan);
 	if (is_native_moe(plan))
 		add_moe(out, plan);
 	if (needs_mpu(plan))
 		add_mpu(out, plan);
 	if (plan->strategy.pp > 1)
 		add_pipeline(out, plan);
-}
-
-/* Beside the kernel of the loss, which is the model's in any case. */
-static bool
-has_duties(const struct plan_view *plan)
-{
-	const struct strategy *s = &plan->strategy;
-
-	return is_native_moe(plan) || s->pp > 1 || s->recompute.kind != RECOMPUTE_NONE ||
-	       needs_mpu(plan);
+	add_start(out, plan);
 }
 
 /* --- what DeepSpeed cannot do --------------------------------------------------------------- */
@@ -327,7 +340,6 @@ emit_deepspeed(
 	str_add(&config, config_text(arena, settings));
 	add_client(&client, view);
 	add_file(arena, &files, "ds_config.json", &config, false);
-	if (has_duties(view))
-		add_file(arena, &files, "deepspeed_client.py", &client, false);
+	add_file(arena, &files, "deepspeed_client.py", &client, false);
 	return files;
 }

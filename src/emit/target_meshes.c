@@ -202,16 +202,15 @@ emit_accelerate(
 	if (obstacle)
 		return refuse_plan(diags, "accelerate", obstacle);
 	str_addf(&out,
-	    "# %s\n# The model's own code has the loss: %s cross-entropy; the optimizer is Adam.\n",
-	    plan_title(arena, plan), loss_names[s->loss]);
+	    "# %s\n# The loss is the model's own, the optimizer Adam.\n", plan_title(arena, plan));
 	if (is_sharded(plan))
 		str_add(&out, "import torch\nfrom accelerate import Accelerator, "
 			      "FullyShardedDataParallelPlugin, ParallelismConfig\n"
 			      "from torch.distributed.fsdp import MixedPrecisionPolicy\n\n");
 	else
 		str_add(&out, "from accelerate import Accelerator, ParallelismConfig\n\n");
-	str_addf(&out, "# for the data loader\nMICRO_BATCH = %lld\nSEQUENCE_LENGTH = %lld\n\n",
-	    (long long)s->micro_batch, (long long)s->seq_len);
+	str_addf(&out, "MICRO_BATCH = %lld\nSEQUENCE_LENGTH = %lld\nCROSS_ENTROPY = \"%s\"\n\n",
+	    (long long)s->micro_batch, (long long)s->seq_len, loss_names[s->loss]);
 	add_accelerator(&out, plan);
 	add_file(arena, &files, "accelerate_mesh.py", &out, false);
 	return files;

@@ -371,6 +371,7 @@ try_round(const struct way *way)
 			struct arena_mark mark = arena_mark(f.arena);
 			struct plan_view plan;
 
+			f.diags = diags_new(f.arena);
 			if (any_plan(&f, way->framework, version, &plan))
 				read += try_plan(&f, way, &plan);
 			arena_reset(f.arena, mark);
@@ -423,8 +424,7 @@ Test(roundtrip, deepspeed)
 {
 	static const struct way way = {.target = "deepspeed",
 	    .framework = FRAMEWORK_DEEPSPEED,
-	    .launch = "deepspeed-launch",
-	    .without = NO_LOSS | NO_LENGTH | NO_RECOMPUTE};
+	    .launch = "deepspeed-launch"};
 
 	try_way(&way, 4000);
 }
