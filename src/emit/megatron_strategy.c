@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "emit/megatron_values.h"
+#include "emit/private.h"
 #include "emit/values.h"
 
 static const struct doc *

@@ -54,7 +54,5 @@ const char *megatron_plan_obstacle(const struct plan_view *plan);
 /* The plan in Megatron's words, NULL after errors: target_megatron.c */
 const struct plan_view *megatron_view(
     struct arena *arena, struct diags *diags, const struct plan_view *plan, const char *version);
-/* Every chunk holds equally many layers, so that no layout string is needed. */
-bool layout_is_plain(const struct plan_view *plan);
 
 #endif

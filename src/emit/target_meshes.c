@@ -9,6 +9,8 @@
  * parallelism_config.py, utils/dataclasses.py; AI-Hypercomputer/maxtext 0.2.5 configs/base.yml,
  * configs/types.py, layers/nnx_decoders.py.
  */
+#include <string.h>
+
 #include "base/arena.h"
 #include "emit/private.h"
 #include "emit/values.h"
@@ -235,9 +237,7 @@ experts_with_other_tp(const struct plan_view *plan)
 static bool
 uneven_chunks(const struct plan_view *plan)
 {
-	const struct strategy *s = &plan->strategy;
-
-	return s->pp > 1 && plan->model->layers % (s->pp * s->vpp) != 0;
+	return plan->strategy.pp > 1 && !layout_is_plain(plan);
 }
 
 static bool
@@ -305,7 +305,9 @@ other_replicas(const struct plan_view *plan)
 static bool
 other_order(const struct plan_view *plan)
 {
-	return plan->strategy.data_before_expert;
+	const struct strategy *s = &plan->strategy;
+
+	return s->data_before_expert || (s->order && strcmp(s->order, "tp-cp-ep-dp-pp") != 0);
 }
 
 static const struct obstacle jax_obstacles[] = {
@@ -324,7 +326,7 @@ static const struct obstacle jax_obstacles[] = {
     {offloads_other, "it offloads all of the optimizer state or nothing"},
     {other_dispatcher, "it moves tokens by all-to-all: --dispatcher alltoall"},
     {other_replicas, "copies of a sharded model have experts of their own in its mesh"},
-    {other_order, "its expert axis is inside data parallelism"},
+    {other_order, "which devices form an axis is JAX's to choose"},
     {has_graphs, "XLA decides itself what becomes a graph"},
     {NULL, NULL},
 };
@@ -432,8 +434,9 @@ emit_jax(
 	str_addf(&out,
 	    "# %s\n# python3 -m maxtext.trainers.pre_train.train maxtext.yml run_name=NAME "
 	    "model_name=MODEL\n"
-	    "# Dense data parallelism is data x fsdp x expert. What XLA decides is not said here: "
-	    "which\n# communication is hidden, how the loss is computed.\nbase_config: base.yml\n",
+	    "# Dense data parallelism is data x fsdp x expert. What JAX and XLA decide is not said "
+	    "here:\n# which devices form an axis, which communication is hidden, how the loss is "
+	    "computed.\nbase_config: base.yml\n",
 	    plan_title(arena, plan));
 	if (add_mesh(&out, plan) != 1)
 		return refuse_plan(diags, "jax", "no product of its axes is the GPUs of a node");

@@ -12,140 +12,9 @@
 #include "check/config.h"
 #include "emit/emit.h"
 #include "emit/keys.h"
+#include "plans.h"
 
 enum { PLANS = 60000, ROUNDS = 20 }; /* tries of a round, rounds at most */
-
-static uint32_t seed = 20261129;
-
-static uint32_t
-next(uint32_t below)
-{
-	seed = seed * 1664525 + 1013904223;
-	return (seed >> 8) % below;
-}
-
-static int64_t
-power(uint32_t most)
-{
-	return (int64_t)1 << next(most + 1);
-}
-
-static const char *const models[] = {"qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v3", "llama3.1-8b",
-    "gpt-oss-120b", "deepseek-v2-lite"};
-enum { MODELS = sizeof(models) / sizeof(*models) };
-
-/* --- random plans --------------------------------------------------------------------------- */
-
-static struct recompute
-any_recompute(void)
-{
-	static const struct recompute choices[] = {{RECOMPUTE_NONE, 0, 0}, {RECOMPUTE_FULL, 0, 0},
-	    {RECOMPUTE_FULL, 0, 2}, {RECOMPUTE_SELECTIVE, MODULE_CORE_ATTN, 0},
-	    {RECOMPUTE_SELECTIVE, MODULE_LAYERNORM | MODULE_MOE_ACT | MODULE_MLA_UP_PROJ, 0},
-	    {RECOMPUTE_SELECTIVE, MODULE_MLP | MODULE_SHARED_EXPERTS, 0},
-	    {RECOMPUTE_SELECTIVE, MODULE_MOE, 0}};
-
-	return choices[next(sizeof(choices) / sizeof(*choices))];
-}
-
-static void
-any_megatron(struct strategy *s)
-{
-	s->cp = next(3) ? 1 : power(2);
-	s->etp = next(3) ? 0 : power(1);
-	s->vpp = next(2) ? 1 : 2 + next(2);
-	s->zero = next(2) ? 1 : (int)next(4);
-	s->dispatcher = (enum dispatcher)next(DISPATCHERS);
-	s->capacity = next(4) ? 0 : 1.25;
-	s->precision = (enum precision)next(PRECISIONS);
-	s->grad_type = next(3) ? FLOAT_FP32 : FLOAT_BF16;
-	s->moment_type = next(3) ? FLOAT_FP32 : (enum float_type)next(3);
-	s->offload = next(5) ? OFFLOAD_NONE : OFFLOAD_OPTIMIZER;
-	s->offload_fraction = s->offload ? (next(2) ? 1 : 0.3) : 0;
-	s->loss = next(2) ? LOSS_FUSED : LOSS_EAGER;
-	s->overlap = next(16);
-	s->cuda_graphs = next(6) == 0;
-	s->order = next(5) ? NULL : "tp-cp-ep-pp-dp";
-	s->gtp = next(8) ? 1 : 2;
-}
-
-static void
-any_deepspeed(struct strategy *s)
-{
-	s->zero = (int)next(4);
-	s->auto_ep = next(3) == 0;
-	s->expert_tp = (int)next(2);
-	s->data_before_expert = next(4) == 0;
-	s->capacity = next(3) ? 0 : 1.5;
-	s->precision = next(2) ? PRECISION_BF16 : PRECISION_FP16;
-	s->grad_type = next(2) ? FLOAT_FP32 : FLOAT_BF16;
-	s->offload = next(4) ? OFFLOAD_NONE : OFFLOAD_OPTIMIZER;
-	s->offload_fraction = s->offload ? (next(2) ? 1 : 0.3) : 0;
-	s->overlap = next(4);
-}
-
-static void
-any_torchtitan(struct strategy *s)
-{
-	s->cp = next(3) ? 1 : power(2);
-	s->vpp = next(2) ? 1 : 2 + next(2);
-	s->zero = 2 + (int)next(2);
-	s->loss = (enum loss_kernel)next(3);
-	s->dp_replicate = next(2) ? 1 : power(2);
-	s->dispatcher = next(4) ? DISPATCH_ALLTOALL : DISPATCH_DEEPEP;
-	s->overlap = OVERLAP_DP | (next(3) ? 0U : OVERLAP_TP);
-	s->cuda_graphs = next(5) == 0;
-}
-
-static void
-any_layout(const struct fixture *f, struct plan_view *plan)
-{
-	struct layout *layout = &plan->layout;
-	int chunks = (int)(plan->strategy.pp * plan->strategy.vpp);
-
-	layout_even(layout, f->model->layers, (int)plan->strategy.pp, (int)plan->strategy.vpp);
-	if (plan->strategy.framework != FRAMEWORK_MEGATRON || next(2))
-		return;
-	for (int round = 0; round < 3 * chunks; round++) {
-		int c = chunks > 1 ? 1 + (int)next((uint32_t)chunks - 1) : 0;
-
-		if (c > 0 && layout->first[c] + 1 < layout->first[c + 1])
-			layout->first[c]++;
-	}
-}
-
-/* A random valid plan, or false. */
-static bool
-any_plan(
-    const struct fixture *f, enum framework framework, const char *version, struct plan_view *plan)
-{
-	static void (*const choose[])(struct strategy *) = {
-	    any_megatron, any_deepspeed, any_torchtitan};
-	struct strategy *s = &plan->strategy;
-
-	*plan = (struct plan_view){.model = f->model, .gpu = "H100-SXM5-80GB"};
-	strategy_init(s);
-	s->framework = framework;
-	s->framework_version = version;
-	s->world = 8 << next(5);
-	s->tp = power(3);
-	s->pp = power(3);
-	s->ep = power(5);
-	s->micro_batch = power(2);
-	s->global_batch = 512;
-	s->seq_len = 4096;
-	s->recompute = any_recompute();
-	choose[framework](s);
-	if (s->pp == 1)
-		s->vpp = 1;
-	strategy_derive(s, f->model, 0);
-	if (strategy_first_violation(s, f->model))
-		return false;
-	any_layout(f, plan);
-	plan->gpus_per_node = 8;
-	plan->nodes = s->world / 8;
-	return true;
-}
 
 /* --- comparison ----------------------------------------------------------------------------- */
 
@@ -362,17 +231,17 @@ try_round(const struct way *way)
 {
 	int read = 0;
 
-	for (int i = 0; i < MODELS; i++) {
-		struct fixture f = fixture_new(models[i], NULL, "dgx-h100");
+	for (int i = 0; i < PLAN_MODELS; i++) {
+		struct fixture f = fixture_new(plan_models[i], NULL, "dgx-h100");
 		const char *version =
 		    way->version ? way->version : find_target(way->target)->newest;
 
-		for (int j = 0; j < PLANS / MODELS; j++) {
+		for (int j = 0; j < PLANS / PLAN_MODELS; j++) {
 			struct arena_mark mark = arena_mark(f.arena);
 			struct plan_view plan;
 
 			f.diags = diags_new(f.arena);
-			if (any_plan(&f, way->framework, version, &plan))
+			if (plan_random(&f, way->framework, version, &plan))
 				read += try_plan(&f, way, &plan);
 			arena_reset(f.arena, mark);
 		}
