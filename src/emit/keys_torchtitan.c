@@ -288,8 +288,7 @@ read_master_type(const struct key *key, const struct doc *value, struct strategy
 {
 	(void)strategy;
 	if (is_text(value, "bfloat16") || is_text(value, "float16"))
-		return key_counted_as(key, value, context,
-		    "float32, which takes twice the memory");
+		return key_counted_as(key, value, context, "float32, which takes twice the memory");
 	if (!is_text(value, "float32"))
 		return refuse(key, value, context, "float32, bfloat16 or float16");
 	return 0;
@@ -304,8 +303,8 @@ read_compute_type(const struct key *key, const struct doc *value, struct strateg
 	else if (is_text(value, "float16"))
 		strategy->precision = PRECISION_FP16;
 	else if (is_text(value, "float32"))
-		return key_counted_as(key, value, context,
-		    "bfloat16, which takes half the memory of activations");
+		return key_counted_as(
+		    key, value, context, "bfloat16, which takes half the memory of activations");
 	else
 		return refuse(key, value, context, "float32, bfloat16 or float16");
 	return 0;

@@ -270,9 +270,8 @@ megatron_read_offload_fraction(const struct key *key, const struct doc *value,
     struct strategy *strategy, struct field_context *context)
 {
 	if (value->kind != DOC_NUMBER || !(value->number >= 0 && value->number <= 1))
-		return diag_error(context->diags, value->loc,
-		    "'%s' is '%.60s', allowed is 0 to 1", key->name,
-		    value->text ? value->text : doc_kind_name(value->kind));
+		return diag_error(context->diags, value->loc, "'%s' is '%.60s', allowed is 0 to 1",
+		    key->name, value->text ? value->text : doc_kind_name(value->kind));
 	if (strategy->offload != OFFLOAD_OPTIMIZER)
 		return 0;
 	strategy->offload_fraction = value->number;

@@ -253,8 +253,8 @@ megatron_read_modules(const struct key *key, const struct doc *value, struct str
 		int bit = module_bit(item);
 
 		if (item->text && strcmp(item->text, "gdn_norm_out") == 0)
-			key_counted_as(key, item, context,
-			    "kept: the norm behind linear attention is small");
+			key_counted_as(
+			    key, item, context, "kept: the norm behind linear attention is small");
 		else if (bit < 0)
 			return refuse(key, item, context,
 			    "core_attn, layernorm, mla_up_proj, mlp, moe_act, moe, shared_experts, "

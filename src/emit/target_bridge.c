@@ -111,9 +111,9 @@ add_value(struct str *out, const struct doc *value)
 static void
 add_sends(struct str *out, const struct strategy *s)
 {
-	str_addf(out,
-	    "model.overlap_p2p_comm=%s \\\nmodel.batch_p2p_comm=%s \\\n",
-	    s->pp > 1 && s->vpp > 1 ? "true" : "false", s->pp > 1 && s->vpp == 1 ? "true" : "false");
+	str_addf(out, "model.overlap_p2p_comm=%s \\\nmodel.batch_p2p_comm=%s \\\n",
+	    s->pp > 1 && s->vpp > 1 ? "true" : "false",
+	    s->pp > 1 && s->vpp == 1 ? "true" : "false");
 }
 
 static void

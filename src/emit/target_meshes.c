@@ -143,8 +143,7 @@ static const struct obstacle accelerate_obstacles[] = {
     {has_further_shards, "Accelerate has no further shards of weights"},
     {is_sharded_in_part, "its mesh shards parameters, gradients and optimizer or nothing: "
 			 "--zero 0, 2 or 3"},
-    {copies_with_tp,
-	"copies alone go with neither tensor nor context parallelism: --zero 3"},
+    {copies_with_tp, "copies alone go with neither tensor nor context parallelism: --zero 3"},
     {has_capacity, "it drops no tokens"},
     {other_sums, "its gradients and moments are fp32, as its parameters are"},
     {offloads, "its offload takes parameters, gradients and optimizer together"},
@@ -168,8 +167,7 @@ add_fsdp(struct str *out, const struct plan_view *plan)
 	    "            param_dtype=torch.%s, reduce_dtype=torch.float32),\n"
 	    "        auto_wrap_policy=\"transformer_based_wrap\",\n"
 	    "        cpu_offload=False,\n        activation_checkpointing=%s,\n    ),\n",
-	    plan->strategy.zero == 3 ? "True" : "False", type,
-	    recomputes(plan) ? "True" : "False");
+	    plan->strategy.zero == 3 ? "True" : "False", type, recomputes(plan) ? "True" : "False");
 }
 
 static void
@@ -203,8 +201,8 @@ emit_accelerate(
 	(void)version;
 	if (obstacle)
 		return refuse_plan(diags, "accelerate", obstacle);
-	str_addf(&out,
-	    "# %s\n# The loss is the model's own, the optimizer Adam.\n", plan_title(arena, plan));
+	str_addf(&out, "# %s\n# The loss is the model's own, the optimizer Adam.\n",
+	    plan_title(arena, plan));
 	if (is_sharded(plan))
 		str_add(&out, "import torch\nfrom accelerate import Accelerator, "
 			      "FullyShardedDataParallelPlugin, ParallelismConfig\n"
@@ -377,11 +375,11 @@ static void
 add_steps(struct str *out, const struct plan_view *plan)
 {
 	const struct strategy *s = &plan->strategy;
-	double sequences = (double)s->micro_batch * (double)s->dp *
-			   (double)(s->pp > 1 ? s->micro_batches : 1);
+	double sequences =
+	    (double)s->micro_batch * (double)s->dp * (double)(s->pp > 1 ? s->micro_batches : 1);
 
-	str_addf(out, "max_target_length: %lld\nper_device_batch_size: %s\n",
-	    (long long)s->seq_len, number_text(out->arena, sequences / (double)s->world));
+	str_addf(out, "max_target_length: %lld\nper_device_batch_size: %s\n", (long long)s->seq_len,
+	    number_text(out->arena, sequences / (double)s->world));
 	str_addf(out, "gradient_accumulation_steps: %lld\n",
 	    (long long)(s->pp > 1 ? 1 : s->micro_batches));
 	if (s->pp > 1)

@@ -16,8 +16,8 @@ power(uint32_t most)
 	return (int64_t)1 << plan_next(most + 1);
 }
 
-const char *const plan_models[PLAN_MODELS] = {"qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v3", "llama3.1-8b",
-    "gpt-oss-120b", "deepseek-v2-lite"};
+const char *const plan_models[PLAN_MODELS] = {"qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v3",
+    "llama3.1-8b", "gpt-oss-120b", "deepseek-v2-lite"};
 
 static struct recompute
 any_recompute(void)

@@ -377,8 +377,7 @@ means_another(const struct strategy *a, const struct strategy *b, const char *na
 
 /* The plan with one part changed, or false: there is no such plan. */
 static bool
-make_change(
-    const struct change *change, const struct plan_view *plan, struct plan_view *changed)
+make_change(const struct change *change, const struct plan_view *plan, struct plan_view *changed)
 {
 	struct strategy *s = &changed->strategy;
 	bool schedule = change->make == change_schedule, layout = change->make == change_layout;
@@ -488,8 +487,7 @@ bend_fairscale(struct strategy *s)
 static const struct way megatron = {"megatron", NULL, FRAMEWORK_MEGATRON, NULL, "", ""};
 static const struct way megatron_old = {"megatron", "0.15", FRAMEWORK_MEGATRON, NULL, "", ""};
 /* data-parallel ranks are those that start */
-static const struct way bridge = {
-    "megatron-bridge", NULL, FRAMEWORK_MEGATRON, NULL, "|world|", ""};
+static const struct way bridge = {"megatron-bridge", NULL, FRAMEWORK_MEGATRON, NULL, "|world|", ""};
 static const struct way deepspeed = {
     "deepspeed", NULL, FRAMEWORK_DEEPSPEED, NULL, "", "|schedule|"};
 static const struct way torchtitan = {"torchtitan", NULL, FRAMEWORK_TORCHTITAN, NULL, "", ""};
@@ -524,13 +522,12 @@ find_target(const char *name)
 }
 
 static void
-try_changes(struct fixture *f, const struct way *way, const struct plan_view *plan,
-    int told[CHANGES])
+try_changes(
+    struct fixture *f, const struct way *way, const struct plan_view *plan, int told[CHANGES])
 {
 	const struct emit_target *target = find_target(way->target);
 	const char *version = way->version ? way->version : target->newest;
-	const struct emitted *files =
-	    target->emit(f->arena, diags_new(f->arena), plan, version);
+	const struct emitted *files = target->emit(f->arena, diags_new(f->arena), plan, version);
 	const char *before = files ? said(f->arena, files) : NULL;
 
 	for (int c = 0; before && c < CHANGES; c++) {
@@ -585,8 +582,7 @@ try_way(const struct way *way)
 			struct arena_mark mark = arena_mark(f.arena);
 			struct plan_view plan;
 
-			if (plan_random(&f, way->framework, version, &plan) &&
-			    bend(way, &plan))
+			if (plan_random(&f, way->framework, version, &plan) && bend(way, &plan))
 				try_changes(&f, way, &plan, told);
 			arena_reset(f.arena, mark);
 		}
