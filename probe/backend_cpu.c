@@ -220,7 +220,8 @@ cpu_sync(struct backend *b, enum stream stream)
 static enum op_state
 cpu_depend(struct backend *b, enum stream later, enum stream earlier)
 {
-	if (later == earlier || earlier == STREAM_FORWARD || earlier == STREAM_BACKWARD)
+	(void)later;
+	if (earlier == STREAM_FORWARD || earlier == STREAM_BACKWARD)
 		return OP_DONE;
 	return cpu_sync(b, earlier);
 }
@@ -228,7 +229,7 @@ cpu_depend(struct backend *b, enum stream later, enum stream earlier)
 static enum op_state
 cpu_progress(struct backend *b, enum stream stream)
 {
-	return cpu_depend(b, STREAM_COMPUTE, stream);
+	return stream == STREAM_BESIDE ? OP_DONE : cpu_depend(b, STREAM_COMPUTE, stream);
 }
 
 static enum op_state

@@ -122,7 +122,7 @@ value_at(const struct reference_weight *r, const struct weight *w, int64_t eleme
 
 /* The part of a bucket whose gradient this rank has whole: its shard, or all of it. */
 struct window {
-	int64_t first, n;
+	int64_t n;
 	float *gradient, *weights; /* on the host; weights of the whole bucket */
 };
 
@@ -133,7 +133,6 @@ fetch(struct session *s, const struct bucket *b, struct window *window)
 	struct backend *backend = &s->backend;
 
 	window->n = b->shard_gradient ? b->shard : b->padded;
-	window->first = b->shard_gradient ? b->shard * s->groups[b->group].index : 0;
 	window->gradient = arena_array(s->arena, (size_t)window->n + 1, sizeof(float));
 	window->weights = arena_array(s->arena, (size_t)b->padded + 1, sizeof(float));
 	if (backend->ops->get(backend, ELEMENT_FLOAT, window->gradient, from, window->n) != 0 ||
@@ -149,15 +148,17 @@ compare_weight(const struct stage *stage, const struct reference *r, const struc
     const struct window *window, struct sums *sums)
 {
 	const struct reference_weight *wanted = reference_find(r, w->layer, w->tensor.name);
-	int64_t i, n = w->count * w->rows * w->cols;
+	const struct bucket *b = &stage->weights.buckets[w->bucket];
+	const struct piece *piece = piece_at(b, w->offset);
+	int64_t i, n = w->count * w->rows * w->cols, first = piece_first(stage->s, b, piece);
 
 	for (i = 0; i < n; i++) {
 		double gradient = reference_at(wanted, w, i);
-		int64_t at = w->offset + i - window->first;
+		int64_t at = w->offset + i - first;
 
-		if (at >= 0 && at < window->n)
-			add_pair(
-			    &sums[row_of(stage->shape, w)], (double)window->gradient[at], gradient);
+		if (at >= 0 && at < piece->shard)
+			add_pair(&sums[row_of(stage->shape, w)],
+			    (double)window->gradient[piece->shard_offset + at], gradient);
 		if (stage->s->backend.ops->act_bytes == 4 && fabs(gradient) > 1e-3)
 			add_pair(&sums[NUMERICS_UPDATED],
 			    (double)window->weights[w->offset + i] - value_at(wanted, w, i),

@@ -23,6 +23,7 @@ enum stream {
 	STREAM_BACKWARD, /* so that no send waits behind a receive */
 	STREAM_FORWARD_IN,
 	STREAM_BACKWARD_IN,
+	STREAM_BESIDE, /* gradients and weights, beside the computation */
 	STREAMS
 };
 

@@ -100,12 +100,15 @@ static int
 depend(struct session *s, enum stream later, enum stream earlier, const char *what)
 {
 	enum op_state state = s->backend.ops->depend(&s->backend, later, earlier);
+	int times = 0;
 
-	if (session_progress(s, state, earlier, what) != 0)
-		return -1;
-	if (state == OP_BUSY && s->backend.ops->depend(&s->backend, later, earlier) == OP_FAILED)
+	while (state == OP_BUSY && !control_failed(s->control)) {
+		nap(&times);
+		state = s->backend.ops->depend(&s->backend, later, earlier);
+	}
+	if (state == OP_FAILED)
 		return session_fail(s, what);
-	return 0;
+	return control_failed(s->control) ? -1 : 0;
 }
 
 static int
@@ -208,6 +211,37 @@ session_collective(struct session *s, enum part part, const char *group, const s
 	control_leave(s->control);
 	if (interrupted >= 0)
 		part_begin(s, (enum part)interrupted, STREAM_COMPUTE);
+	return result;
+}
+
+int
+session_beside(
+    struct session *s, enum part part, const char *group, const struct collective *c, bool behind)
+{
+	const char *what = collective_names[c->kind];
+	int result;
+
+	control_enter(s->control, what, group);
+	result = depend(s, STREAM_BESIDE, STREAM_COMPUTE, what);
+	if (result == 0 && behind)
+		result = depend(s, STREAM_BESIDE, STREAM_BESIDE, what);
+	part_begin(s, part, STREAM_BESIDE);
+	name_part(s, what, group);
+	if (result == 0)
+		result = post(s, STREAM_BESIDE, c, what);
+	part_end(s, STREAM_BESIDE);
+	control_leave(s->control);
+	return result;
+}
+
+int
+session_joined(struct session *s, const char *what)
+{
+	int result;
+
+	control_enter(s->control, "wait", what);
+	result = depend(s, STREAM_COMPUTE, STREAM_BESIDE, what);
+	control_leave(s->control);
 	return result;
 }
 

@@ -112,6 +112,13 @@ int session_groups(struct session *s);
 /* Posts on `stream` behind the computation and makes the computation wait for it. */
 int session_collective(
     struct session *s, enum part part, const char *group, const struct collective *collective);
+/*
+ * Posts beside the computation, behind what the computation has been given so far and, when
+ * `behind`, behind what else is beside it. session_joined(): the computation waits for all of it.
+ */
+int session_beside(struct session *s, enum part part, const char *group,
+    const struct collective *collective, bool behind);
+int session_joined(struct session *s, const char *what);
 /* Posts beside the computation; nothing waits for it but session_sync(). */
 int session_post(struct session *s, const char *group, const struct collective *collective);
 /* A hand-off; sends are not waited for. */

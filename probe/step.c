@@ -18,8 +18,9 @@ struct run {
 	int *slot_of; /* [virtual stage * micro_batches + micro_batch] */
 	int *head_of; /* [micro_batch], of the last chunk */
 	bool *used, *head_used;
-	int n_gradients;  /* taken from the ring so far */
-	int64_t elements; /* T * h */
+	int64_t *backwards; /* [virtual stage], done so far */
+	int n_gradients;    /* taken from the ring so far */
+	int64_t elements;   /* T * h */
 };
 
 static void
@@ -124,7 +125,8 @@ forward_pass(struct run *run, struct pass_op op, int chunk)
 	if (begin_forward(run, chunk, op.micro_batch, inputs[0]) != 0)
 		return -1;
 	for (i = 0; i < n; i++)
-		if (layer_forward(stage, layout->first[chunk] + i, op.micro_batch,
+		if (weights_need(stage->s, &stage->weights, layout->first[chunk] + i) != 0 ||
+		    layer_forward(stage, layout->first[chunk] + i, op.micro_batch,
 			&stage->kept[slot * stage->places + i], inputs[i + 1]) != 0)
 			return -1;
 	return end_forward(run, chunk, op.micro_batch, inputs[n]);
@@ -169,6 +171,7 @@ backward_pass(struct run *run, struct pass_op op, int chunk)
 	struct stage *stage = run->stage;
 	const struct layout *layout = &stage->shape->layout;
 	int64_t pass = op.virtual_stage * stage->shape->strategy.micro_batches + op.micro_batch;
+	bool last = ++run->backwards[op.virtual_stage] == stage->shape->strategy.micro_batches;
 	int slot = run->slot_of[pass], i;
 	void *gradient = take_gradient(run), **inputs = stage->inputs + slot * (stage->places + 1);
 
@@ -182,7 +185,8 @@ backward_pass(struct run *run, struct pass_op op, int chunk)
 		if (stage_replays(stage, i) &&
 		    layer_replay(stage, layer, op.micro_batch, kept, inputs[i + 1]) != 0)
 			return -1;
-		if (layer_backward(stage, layer, op.micro_batch, kept, gradient, gradient) != 0)
+		if (layer_backward(stage, layer, op.micro_batch, kept, gradient, gradient) != 0 ||
+		    (last && weights_early(stage->s, &stage->weights, layer) != 0))
 			return -1;
 	}
 	run->used[slot] = false;
@@ -218,6 +222,7 @@ step_run(struct stage *stage, int number, const struct capture *capture)
 
 	run.slot_of =
 	    arena_array(stage->s->arena, (size_t)(s->vpp * s->micro_batches), sizeof(*run.slot_of));
+	run.backwards = arena_array(stage->s->arena, (size_t)s->vpp, sizeof(*run.backwards));
 	run.head_of = arena_array(stage->s->arena, (size_t)s->micro_batches, sizeof(*run.head_of));
 	run.used = arena_array(
 	    stage->s->arena, (size_t)(stage->slots + stage->head_slots) + 1, sizeof(*run.used));
@@ -229,7 +234,9 @@ step_run(struct stage *stage, int number, const struct capture *capture)
 	if (result == 0)
 		result = weights_reduce(stage->s, stage->shape, &stage->weights);
 	if (result == 0)
-		result = weights_update(stage->s, stage->shape, &stage->weights, number);
+		result = weights_update(stage->s, &stage->weights, number);
+	if (result == 0 && capture)
+		result = weights_settle(stage->s, &stage->weights);
 	if (result == 0)
 		result = session_sync_all(stage->s, "the end of the step");
 	arena_reset(stage->s->arena, mark);

@@ -81,13 +81,6 @@ place(const struct session *s, const struct shape *shape, struct weight *w)
 	}
 }
 
-/* To 16 bytes of bf16: products and kernels load that much at once. */
-static int64_t
-aligned(int64_t elements)
-{
-	return (elements + 7) / 8 * 8;
-}
-
 static void
 add_rows(const struct session *s, const struct shape *shape, struct weights *weights, int64_t layer,
     const struct tensor *rows, size_t n)
@@ -96,13 +89,9 @@ add_rows(const struct session *s, const struct shape *shape, struct weights *wei
 
 	for (i = 0; i < n; i++) {
 		struct weight *w = &weights->items[weights->n++];
-		struct bucket *bucket;
 
 		*w = (struct weight){.tensor = rows[i], .layer = layer};
 		place(s, shape, w);
-		bucket = &weights->buckets[w->bucket];
-		w->offset = bucket->elements;
-		bucket->elements += aligned(w->count * w->rows * w->cols);
 	}
 }
 
@@ -143,15 +132,10 @@ list_rows(const struct session *s, const struct shape *shape, struct weights *we
 static int
 alloc_bucket(struct session *s, const struct shape *shape, struct weights *weights, int kind)
 {
-	static const enum group groups[BUCKETS] = {GROUP_DP_CP, GROUP_DP_CP, GROUP_EXPERT_DP};
 	struct bucket *b = &weights->buckets[kind];
 	size_t act = s->backend.ops->act_bytes, n;
-	int size;
+	int size = s->groups[b->group].size;
 
-	b->group = groups[kind];
-	size = s->groups[b->group].size;
-	b->padded = (b->elements + size - 1) / size * size;
-	b->shard = shape->strategy.zero == 1 ? b->padded / size : b->padded;
 	n = (size_t)b->shard * sizeof(float);
 	b->weights = session_alloc(s, (size_t)b->padded * act);
 	b->gradient = session_alloc(s, (size_t)b->padded * sizeof(float));
@@ -177,6 +161,7 @@ weights_make(struct session *s, const struct shape *shape, struct weights *weigh
 	weights->items =
 	    arena_array(s->arena, (size_t)layers * TENSORS_MAX, sizeof(*weights->items));
 	list_rows(s, shape, weights);
+	pieces_make(s, shape, weights);
 	for (kind = 0; kind < BUCKETS; kind++)
 		if (alloc_bucket(s, shape, weights, kind) != 0)
 			return -1;
@@ -206,22 +191,23 @@ weights_free(struct session *s, struct weights *weights)
 
 enum { RUN = 1 << 18, EXACT_MOST = 1 << 26 };
 
-/* Elements [offset, offset + n) of a bucket, and their master copies where they are kept. */
+/* Elements [offset, offset + n) of a piece, and their master copies where they are kept. */
 static int
 put_run(struct session *s, struct bucket *b, int64_t offset, const float *values, int64_t n)
 {
 	const struct backend_ops *ops = s->backend.ops;
-	int64_t first = b->shard < b->padded ? b->shard * s->groups[b->group].index : 0;
+	const struct piece *piece = piece_at(b, offset);
+	int64_t first = piece_first(s, b, piece), last = first + piece->shard;
 	int64_t from = offset > first ? offset : first;
-	int64_t to = offset + n < first + b->shard ? offset + n : first + b->shard;
+	int64_t to = offset + n < last ? offset + n : last;
 
 	if (ops->put(&s->backend, ELEMENT_ACT, (char *)b->weights + (size_t)offset * ops->act_bytes,
 		values, n) != 0)
 		return -1;
 	if (from >= to)
 		return 0;
-	return ops->put(&s->backend, ELEMENT_FLOAT, b->master + (from - first),
-	    values + (from - offset), to - from);
+	return ops->put(&s->backend, ELEMENT_FLOAT, b->master + piece->shard_offset + from - first,
+	    values + from - offset, to - from);
 }
 
 static void
@@ -335,114 +321,4 @@ float *
 weight_gradient(const struct weights *weights, const struct weight *w)
 {
 	return w ? weights->buckets[w->bucket].gradient + w->offset : NULL;
-}
-
-/* --- once a step -------------------------------------------------------------------------- */
-
-static int
-all_reduce(struct session *s, enum group group, float *values, int64_t n)
-{
-	struct collective c = {.kind = COLLECTIVE_ALL_REDUCE,
-	    .element = ELEMENT_FLOAT,
-	    .comm = s->groups[group].comm,
-	    .recv = values,
-	    .count = n};
-
-	return n > 0 ? session_collective(s, PART_GRADIENTS, group_names[group], &c) : 0;
-}
-
-static int
-reduce_bucket(struct session *s, struct bucket *b)
-{
-	struct collective c = {.kind = COLLECTIVE_REDUCE_SCATTER,
-	    .element = ELEMENT_FLOAT,
-	    .comm = s->groups[b->group].comm,
-	    .send = b->gradient,
-	    .recv = b->shard_gradient,
-	    .count = b->shard};
-
-	if (!b->shard_gradient)
-		return all_reduce(s, b->group, b->gradient, b->padded);
-	return b->shard > 0 ? session_collective(s, PART_GRADIENTS, group_names[b->group], &c) : 0;
-}
-
-/* First and last stage hold a copy each, which serves other tokens of the same micro-batches. */
-static int
-reduce_embedding(struct session *s, const struct shape *shape, struct weights *weights)
-{
-	static const char *const names[] = {"embedding", "positions"};
-	size_t i;
-
-	for (i = 0; weights_copy_embedding(shape) && i < 2; i++) {
-		const struct weight *w = weight_find(weights, LAYER_ENDS, names[i]);
-
-		if (w && all_reduce(s, GROUP_EMBEDDING, weight_gradient(weights, w),
-			     w->count * w->rows * w->cols) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-int
-weights_reduce(struct session *s, const struct shape *shape, struct weights *weights)
-{
-	struct bucket *copies = &weights->buckets[BUCKET_REPLICATED];
-	int kind;
-
-	if (all_reduce(s, GROUP_TP, copies->gradient, copies->padded) != 0 ||
-	    copies_reduce(s, weights) != 0 || reduce_embedding(s, shape, weights) != 0)
-		return -1;
-	for (kind = 0; kind < BUCKETS; kind++)
-		if (reduce_bucket(s, &weights->buckets[kind]) != 0)
-			return -1;
-	return 0;
-}
-
-static int
-update_bucket(struct session *s, struct bucket *b, const struct adam *adam)
-{
-	const struct group_comm *group = &s->groups[b->group];
-	char *own = b->weights;
-	const float *gradient = b->shard_gradient ? b->shard_gradient : b->gradient;
-	struct collective c = {.kind = COLLECTIVE_ALL_GATHER,
-	    .element = ELEMENT_ACT,
-	    .comm = group->comm,
-	    .recv = b->weights,
-	    .count = b->shard};
-	int result;
-
-	if (b->shard == 0)
-		return 0;
-	if (b->shard < b->padded)
-		own += (size_t)(b->shard * group->index) * s->backend.ops->act_bytes;
-	part_begin(s, PART_OPTIMIZER, STREAM_COMPUTE);
-	result =
-	    s->backend.ops->adam(&s->backend, own, b->master, b->m, b->v, gradient, b->shard, adam);
-	part_end(s, STREAM_COMPUTE);
-	if (result != 0)
-		return session_fail(s, "the optimizer");
-	c.send = own; /* in its place: the part that it will have in the whole */
-	return b->shard < b->padded
-		   ? session_collective(s, PART_PARAMETERS, group_names[b->group], &c)
-		   : 0;
-}
-
-int
-weights_update(struct session *s, const struct shape *shape, struct weights *weights, int step)
-{
-	struct adam adam = {.rate = 1e-4f, .beta1 = 0.9f, .beta2 = 0.95f, .epsilon = 1e-8f};
-	float power1 = 1, power2 = 1;
-	int kind, i;
-
-	(void)shape;
-	for (i = 0; i < step; i++) {
-		power1 *= adam.beta1;
-		power2 *= adam.beta2;
-	}
-	adam.correction1 = 1 - power1;
-	adam.correction2 = 1 - power2;
-	for (kind = 0; kind < BUCKETS; kind++)
-		if (update_bucket(s, &weights->buckets[kind], &adam) != 0)
-			return -1;
-	return 0;
 }

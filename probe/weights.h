@@ -38,11 +38,25 @@ struct weight {
 	int64_t offset; /* elements into the bucket */
 };
 
-/* All weights of one kind of reduction, in one piece each. */
+/*
+ * What is reduced, updated and given back at once: all of a bucket or, when that overlaps with the
+ * computation, one layer's weights.
+ */
+struct piece {
+	int64_t layer;		/* of its first weight */
+	int64_t offset, padded; /* elements into the bucket; a multiple of the group */
+	int64_t shard, shard_offset; /* the optimizer's part, and where it is in its arrays */
+	bool early; /* complete with the layer's last backward, not needed before its next forward */
+	bool reduced; /* in this step */
+	enum { PIECE_HERE, PIECE_COMING, PIECE_OUTDATED } others; /* the other ranks' parts */
+};
+
+/* All weights of one kind of reduction. */
 struct bucket {
-	int64_t elements, padded,
-	    shard; /* padded: a multiple of the group; shard: the optimizer's part */
+	int64_t padded, shard; /* sums over pieces */
 	enum group group;
+	int n_pieces;
+	struct piece *pieces;
 	void *weights;				/* act, padded */
 	float *gradient;			/* padded */
 	float *master, *m, *v, *shard_gradient; /* shard */
@@ -52,6 +66,7 @@ struct weights {
 	int n;
 	struct weight *items;
 	struct bucket buckets[BUCKETS];
+	bool overlap; /* what is early is reduced and given back beside the computation */
 	float *copies; /* room to sum up copies in, copies_elements floats */
 	int64_t copies_elements;
 	int32_t *rows; /* device: 0, 1, 2 … copies_rows - 1, for plain copies */
@@ -85,8 +100,18 @@ weight_matrix(const struct weight *w, int64_t i)
 void *weight_data(const struct session *s, const struct weights *weights, const struct weight *w);
 float *weight_gradient(const struct weights *weights, const struct weight *w);
 
-/* Sums gradients over copies, updates, and gives the updated weights back to all copies. */
+/* reduce.c: sums gradients over copies, updates, gives the updated weights back to all copies. */
+void pieces_make(const struct session *s, const struct shape *shape, struct weights *weights);
+const struct piece *piece_at(const struct bucket *b, int64_t element);
+/* The first element of the bucket that the optimizer has of this piece. */
+int64_t piece_first(const struct session *s, const struct bucket *b, const struct piece *piece);
 int weights_reduce(struct session *s, const struct shape *shape, struct weights *weights);
-int weights_update(struct session *s, const struct shape *shape, struct weights *weights, int step);
+/* With overlap a layer's weights come back with weights_need(). */
+int weights_update(struct session *s, struct weights *weights, int step);
+/* Behind the layer's last backward of the step; before its forward. */
+int weights_early(struct session *s, struct weights *weights, int64_t layer);
+int weights_need(struct session *s, struct weights *weights, int64_t layer);
+/* All weights of all layers. */
+int weights_settle(struct session *s, struct weights *weights);
 
 #endif

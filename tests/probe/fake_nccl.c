@@ -192,6 +192,7 @@ struct work {
 	ncclComm_t comm;
 	cudaStream_t stream;
 	bool started;
+	long number;
 	int n;
 	struct op ops[MAX_OPS];
 };
@@ -201,7 +202,9 @@ struct ncclComm {
 	int size, rank, members[FAKE_MAX_RANKS];
 	ncclResult_t error;
 	bool aborted;
-	int busy;	   /* questions until the call is through */
+	long posted,
+	    done; /* one communicator's operations run in their order, whatever their stream */
+	int busy; /* questions until the call is through */
 	struct work *work; /* comes onto its stream then */
 	bool splitting;
 	int color, key;
@@ -459,7 +462,7 @@ run_work(void *closure)
 	struct work *w = closure;
 	int i;
 
-	if (w->comm->aborted || (!w->started && fake_random() % 2))
+	if (w->comm->aborted || w->number > w->comm->done || (!w->started && fake_random() % 2))
 		return FAKE_WAITING;
 	for (i = 0; i < w->n && !w->started; i++)
 		start(w->comm, &w->ops[i]);
@@ -469,6 +472,7 @@ run_work(void *closure)
 			return FAKE_WAITING;
 	for (i = 0; i < w->n; i++)
 		finish(w->comm, &w->ops[i]);
+	w->comm->done++;
 	return FAKE_DONE;
 }
 
@@ -497,6 +501,7 @@ ncclGroupEnd(void)
 		return ncclSystemError;
 	}
 	w->comm->work = w;
+	w->number = w->comm->posted++;
 	w->comm->busy = 1 + (int)(fake_random() % 4);
 	return ncclInProgress;
 }
