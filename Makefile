@@ -210,6 +210,10 @@ fit: ## Refit the efficiencies to the published runs by cross-validation (minute
 	@$(SUBMAKE) BUILD=fit build/fit/tests/bench/fit
 	build/fit/tests/bench/fit tests/bench
 
+check-fit: ## Would the fit move a rate that should stay, or miss one that should move? (minutes)
+	@$(SUBMAKE) BUILD=fit build/fit/tests/bench/fit
+	build/fit/tests/bench/fit --self-test tests/bench
+
 docs: all ## Put real output into the examples of README.md and the man pages
 	@OBJ='$(OBJ)' MOEPLAN='$(abspath $(OBJ)/moeplan)' sh tests/docs/run.sh --update
 
@@ -355,5 +359,5 @@ help: ## Show this list
 
 FORCE:
 .PHONY: all tests benches fuzzers demo test conformance check-deps check-asan run-suites check-valgrind fuzz lint \
-	format bench accuracy bands fit docs probe probe-programs probe-tests check-probe install-probe install uninstall dist clean help FORCE
+	format bench accuracy bands fit check-fit docs probe probe-programs probe-tests check-probe install-probe install uninstall dist clean help FORCE
 .DELETE_ON_ERROR:

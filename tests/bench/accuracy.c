@@ -45,6 +45,7 @@ report(struct bench *b, bool rows)
 	verdict_summary(b);
 	ranking_report(b, rows);
 	bands_report(b);
+	unstated_table(b);
 }
 
 static void

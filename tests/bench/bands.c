@@ -4,7 +4,8 @@
  *
  * r = ln(measured / predicted). The band of a class runs from the quantile q of
  * its r to the quantile 1 - q; a class of n runs is drawn towards its family
- * (dense, MoE) and that towards all runs, as if these were `pull` runs more:
+ * (dense, MoE) and that towards all runs, as if these were `pull` runs more, but
+ * a class of few is never narrower than its own runs say:
  *     Q(class) = (n q(class) + pull Q(family)) / (n + pull)
  * Runs of one model err alike, so that q = 0.1 would cover less than 80 % of a
  * model that was not seen: q is the one of a few for which bands learned without
@@ -108,6 +109,18 @@ inside(const struct samples *s, int class, int family, double level)
 	return n;
 }
 
+/* Few runs cannot say how wide their band is, but it is not narrower than they lie apart. */
+static void
+cover_own(const struct samples *s, int class, struct ends *ends)
+{
+	size_t n = choose(s, &(struct choice){class, -1, NULL});
+
+	if (n == 0)
+		return;
+	ends->low = fmin(ends->low, quantile(s->values, n, 0.1));
+	ends->high = fmax(ends->high, quantile(s->values, n, 0.9));
+}
+
 static struct learned
 learn(const struct samples *s, int class)
 {
@@ -133,6 +146,8 @@ learn(const struct samples *s, int class)
 		}
 	}
 	ends = ends_of(s, class, family, NULL, best.level);
+	if (best.count < BAND_ENOUGH_RUNS)
+		cover_own(s, class, &ends);
 	best.low = exp(ends.low);
 	best.high = exp(ends.high);
 	best.width = best.high - best.low;

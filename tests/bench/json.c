@@ -115,12 +115,15 @@ json_row(struct jsonw *w, const struct rerun *r)
 	jsonw_string(w, "fate", fate(w->out.arena, r));
 	if (r->outcome == OUTCOME_PREDICTED) {
 		jsonw_string(w, "configuration", r->command);
+		jsonw_string(w, "unstated", r->run->unstated);
 		jsonw_double(w, "step_s", e->step_s);
-		jsonw_double(w, "step_s_low", e->step_low_s);
-		jsonw_double(w, "step_s_high", e->step_high_s);
+		jsonw_double(w, "step_s_low", rerun_step_interval(r).low);
+		jsonw_double(w, "step_s_high", rerun_step_interval(r).high);
 		json_positive(w, "measured_step_s", r->measured_step_s);
 		json_positive(w, "cross_validated_step_s", r->cross_step_s);
 		jsonw_double(w, "memory_bytes", rerun_memory(r).gib * GIB);
+		jsonw_double(w, "memory_bytes_low", rerun_memory_interval(r).low * GIB);
+		jsonw_double(w, "memory_bytes_high", rerun_memory_interval(r).high * GIB);
 		json_positive(w, "measured_memory_bytes", r->run->mem_gib * GIB);
 		jsonw_string(w, "verdict", verdict_names[e->verdict]);
 	}

@@ -13,6 +13,7 @@ void time_tables(struct bench *bench);
 void counter_table(struct bench *bench);
 void memory_tables(struct bench *bench);
 void verdict_summary(struct bench *bench);
+void unstated_table(struct bench *bench);
 
 /* Rows that should have been predicted and were not. */
 int bad_outcomes(const struct bench *bench);

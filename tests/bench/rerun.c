@@ -241,6 +241,25 @@ read_layout(struct session *s, struct layout *layout)
 	return 0;
 }
 
+/* Rules for a whole source fill in what it leaves out; the row names it all the same. */
+static unsigned
+said_of(const struct session *s)
+{
+	static const struct {
+		const char *name;
+		unsigned said;
+	} rows[] = {{"recompute", SAID_RECOMPUTE}, {"dispatcher", SAID_DISPATCHER},
+	    {"optimizer", SAID_GRADIENTS | SAID_OPTIMIZER}};
+	const char *list = s->run->unstated, *item;
+	unsigned said = SAID_RECOMPUTE | SAID_DISPATCHER | SAID_GRADIENTS | SAID_OPTIMIZER;
+
+	while ((item = next_item(s->arena, &list)))
+		for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+			if (strcmp(item, rows[i].name) == 0)
+				said &= ~rows[i].said;
+	return said;
+}
+
 static void
 evaluate_all(struct session *s, const struct layout *layout, struct rerun *rerun)
 {
@@ -251,6 +270,8 @@ evaluate_all(struct session *s, const struct layout *layout, struct rerun *rerun
 
 	evaluate(evaluator, &s->job.base, layout, stages, &closed);
 	evaluate_exact(evaluator, &s->job.base, layout, s->arena, stages, &rerun->estimate);
+	s->job.base.said = said_of(s);
+	evaluate_unstated(evaluator, &s->job.base, layout, &rerun->unstated);
 	rerun->evaluator = evaluator;
 	rerun->closed_step_s = closed.step_s;
 	rerun->bound_step_s = evaluate_bound(evaluator, &s->job.base).step_s;
@@ -391,4 +412,22 @@ rerun_memory(const struct rerun *rerun)
 		    GIB;
 	}
 	return best;
+}
+
+struct interval
+rerun_step_interval(const struct rerun *r)
+{
+	return (struct interval){
+	    r->estimate.step_low_s * r->unstated.step_low_s / r->closed_step_s,
+	    r->estimate.step_high_s * r->unstated.step_high_s / r->closed_step_s};
+}
+
+struct interval
+rerun_memory_interval(const struct rerun *r)
+{
+	const struct band *band = &memory_bands[memory_class_of(&r->estimate.strategy)];
+	double gib = rerun_memory(r).gib;
+
+	return (struct interval){gib * band->low * r->unstated.low_bytes / r->estimate.worst_bytes,
+	    gib * band->high * r->unstated.high_bytes / r->estimate.worst_bytes};
 }

@@ -4,6 +4,7 @@
 
 #include "planner/band.h"
 #include "planner/estimate.h"
+#include "planner/unstated.h"
 #include "runs.h"
 
 enum outcome {
@@ -28,6 +29,7 @@ struct rerun {
 	double closed_step_s, bound_step_s;
 	double cross_step_s; /* by rates that never saw this model on this GPU; 0: not in cross.csv */
 	enum step_class step_class;
+	struct unstated unstated; /* over the settings that the source leaves out */
 	double counter; /* the source's FLOPs a token over ours, its convention; 0: unknown */
 	int nodes;
 	bool expert_group_leaves_domain;
@@ -45,5 +47,12 @@ struct memory_prediction {
 	double gib, state_gib;
 };
 struct memory_prediction rerun_memory(const struct rerun *rerun);
+
+/* The bands of step and of rerun_memory(), widened to what unstated settings may make of them. */
+struct interval {
+	double low, high;
+};
+struct interval rerun_step_interval(const struct rerun *rerun);
+struct interval rerun_memory_interval(const struct rerun *rerun);
 
 #endif

@@ -20,7 +20,7 @@ struct run {
 	const char *tp, *pp, *vpp, *cp, *ep, *etp;
 	const char *zero, *precision, *recompute, *dispatcher, *capacity, *loss;
 	const char *grad_type, *moment_type, *cuda_graphs, *overlap, *options;
-	const char *flops, *mem_kind, *class, *complete, *aside, *group, *note;
+	const char *flops, *mem_kind, *class, *complete, *unstated, *aside, *group, *note;
 	double step_s, tokens_per_s_per_gpu, tflops, mem_gib, oom;
 	double sim_step_s, sim_mem_gib;
 	struct loc loc;

@@ -200,3 +200,66 @@ account_table(struct bench *b)
 	table_print(table, &b->out, 2);
 	str_addc(&b->out, '\n');
 }
+
+/* --- settings that sources leave out --- */
+
+struct holding {
+	int rows, plain, widened;
+	struct errors widths;
+};
+
+static void
+hold(struct bench *b, struct holding *h, double measured, const struct interval *plain,
+    const struct interval *widened)
+{
+	h->rows++;
+	h->plain += measured >= plain->low && measured <= plain->high;
+	h->widened += measured >= widened->low && measured <= widened->high;
+	errors_add(b->arena, &h->widths, widened->high / widened->low);
+}
+
+static void
+holding_row(struct table *table, const char *name, struct holding *h)
+{
+	if (h->rows == 0)
+		return;
+	table_row(table);
+	table_cell(table, name);
+	table_cellf(table, "%d", h->rows);
+	table_cellf(table, "%.0f", 100.0 * h->plain / h->rows);
+	table_cellf(table, "%.0f", 100.0 * h->widened / h->rows);
+	table_cellf(table, "%.2f", quantile(h->widths.values, h->widths.count, 0.5));
+}
+
+void
+unstated_table(struct bench *b)
+{
+	static const char *const heads[] = {"what the source leaves out", "rows", "in the band %",
+	    "in the widened band %", "high / low"};
+	struct table *table = table_new(b->arena, 5);
+	struct holding step[2] = {{0}}, memory[2] = {{0}};
+
+	for (size_t i = 0; i < b->count; i++) {
+		const struct rerun *r = &b->reruns[i];
+		const struct estimate *e = &r->estimate;
+		struct interval widened = rerun_step_interval(r), plain = {e->step_low_s, e->step_high_s};
+		bool open = r->run->unstated[0] != '\0';
+
+		if (counts(r))
+			hold(b, &step[open], r->measured_step_s, &plain, &widened);
+		if (!has_memory(r) || r->run->aside[0])
+			continue;
+		widened = rerun_memory_interval(r);
+		plain.low = widened.low * e->worst_bytes / r->unstated.low_bytes;
+		plain.high = widened.high * e->worst_bytes / r->unstated.high_bytes;
+		hold(b, &memory[open], r->run->mem_gib, &plain, &widened);
+	}
+	for (size_t i = 0; i < 5; i++)
+		table_column(table, i, heads[i], i == 0 ? TABLE_LEFT : TABLE_RIGHT);
+	holding_row(table, "step: nothing", &step[0]);
+	holding_row(table, "step: recompute, dispatcher or optimizer types", &step[1]);
+	holding_row(table, "peak: nothing", &memory[0]);
+	holding_row(table, "peak: recompute, dispatcher or optimizer types", &memory[1]);
+	table_print(table, &b->out, 2);
+	str_addc(&b->out, '\n');
+}
