@@ -81,7 +81,8 @@ fixed_parts(const struct evaluator *e, const struct strategy *s, const struct co
 			*act += mtp * (kept + c->mtp_bytes);
 		}
 	}
-	*bytes += event / rate_table[RATE_ALLOCATOR].value + rate_table[RATE_RUNTIME_BYTES].value;
+	*bytes += event / rate_table[RATE_ALLOCATOR].value +
+	    runtime_bytes(&e->cluster->gpu);
 	if (s->schedule == SCHEDULE_1F1B && s->pp > 1)
 		*seconds += c->handoff_s * ((first ? 0 : 1) + (last ? 0 : 1));
 }

@@ -52,6 +52,7 @@ links_init(struct links *links, const struct cluster *cluster, int64_t world)
 			links->all_to_all_Bps[l] =
 			    nominal * rate_table[RATE_NIC_ALL_TO_ALL].value;
 		links->latency_s[l] = level->latency_s.value;
+		links->all_to_all[l] = level->all_to_all.n > 0 ? &level->all_to_all : NULL;
 	}
 }
 
@@ -216,10 +217,25 @@ keep_near(struct transfer *transfer, int top, double part)
 	transfer->bytes[0] = fmax(0, transfer->bytes[0]);
 }
 
+/* Where all-to-alls were measured, the rate is that of this size and number of units. */
+static void
+all_to_all_rates(const struct links *links, const struct span *span,
+    const struct transfer *transfer, double *Bps)
+{
+	for (int l = 0; l < links->n_levels; l++) {
+		double units = l == 0 ? (double)span->inside[0] : span->units[l - 1];
+
+		Bps[l] = links->all_to_all[l] && transfer->bytes[l] > 0
+		    ? traffic_Bps(links->all_to_all[l], units, transfer->bytes[l])
+		    : links->all_to_all_Bps[l];
+	}
+}
+
 struct transfer
 comm_dispatch(const struct links *links, const struct span *span, const struct dispatch *d)
 {
 	struct transfer transfer = {0};
+	double Bps[CLUSTER_MAX_LEVELS];
 	int top = top_level(span);
 
 	if (span->size <= 1)
@@ -231,6 +247,7 @@ comm_dispatch(const struct links *links, const struct span *span, const struct d
 		keep_near(&transfer, top, d->off_node);
 	transfer.seconds = links->latency_s[top] +
 	    rate_table[RATE_MESSAGE_PEER_S].value * (double)(span->size - 1);
-	settle(&transfer, links->all_to_all_Bps, links->n_levels);
+	all_to_all_rates(links, span, &transfer, Bps);
+	settle(&transfer, Bps, links->n_levels);
 	return transfer;
 }

@@ -24,6 +24,7 @@ struct links {
 	double Bps[CLUSTER_MAX_LEVELS];
 	double all_to_all_Bps[CLUSTER_MAX_LEVELS];
 	double latency_s[CLUSTER_MAX_LEVELS];
+	const struct traffic_curves *all_to_all[CLUSTER_MAX_LEVELS]; /* measured, or NULL */
 };
 
 /*

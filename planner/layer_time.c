@@ -32,9 +32,11 @@ struct context {
 
 /* Share of the rate that a dimension of this size reaches: x / (x + x_half). */
 static double
-fill(double size)
+fill(const struct context *c, double size)
 {
-	return size / (size + rate_table[RATE_GEMM_HALF_DIM].value);
+	double measured = c->e->cluster->gpu.gemm_half;
+
+	return size / (size + (measured > 0 ? measured : rate_table[RATE_GEMM_HALF_DIM].value));
 }
 
 static double
@@ -45,8 +47,8 @@ matmul_s(const struct context *c, double rate, double tokens, double rows, doubl
 
 	if (tokens <= 0)
 		return 0;
-	return fmax(flop / (rate * fill(tokens / count) * fill(rows) * fill(cols)),
-	    bytes / c->bandwidth);
+	flop /= rate * fill(c, tokens / count) * fill(c, rows) * fill(c, cols);
+	return fmax(fmax(flop, bytes / c->bandwidth), c->e->cluster->gpu.launch_s);
 }
 
 /* Grouped products re-read the weights of every expert: rows / (rows + half) of the full rate. */
@@ -54,6 +56,20 @@ static double
 grouped_fill(double rows_per_expert)
 {
 	return rows_per_expert / (rows_per_expert + rate_table[RATE_GROUPED_HALF_ROWS].value);
+}
+
+/* Rate of experts' products: as measured, or by the default law. Measured in bf16: fp8 by its shape. */
+static double
+grouped_rate(const struct context *c, double rows_per_expert)
+{
+	const struct curve *curve = &c->e->cluster->gpu.grouped;
+	double whole = rate_table[RATE_GROUPED_BF16].value;
+
+	if (curve->n == 0)
+		return c->grouped_rate * grouped_fill(rows_per_expert);
+	if (precision_is_fp8(c->s->precision))
+		whole = curve->value[curve->n - 1];
+	return c->grouped_rate * curve_value(curve, rows_per_expert) / whole;
 }
 
 static double
@@ -64,7 +80,7 @@ product_s(const struct context *c, const struct product *p)
 
 	if (p->shard == SHARD_EXPERT) {
 		double local = p->count / z->ep;
-		double rate = c->grouped_rate * grouped_fill(c->rows / local);
+		double rate = grouped_rate(c, c->rows / local);
 
 		*(p->split_cols ? &cols : &rows) /= z->etp;
 		return matmul_s(c, rate, c->rows, rows, cols, local);
@@ -354,15 +370,24 @@ work_of(const double *parts)
 	    parts[TIME_MEMORY_BOUND];
 }
 
+/* Share of all-to-all that computation beside it hides. */
+static double
+hidden_all_to_all(const struct context *c)
+{
+	double measured = c->e->cluster->hidden_all_to_all;
+
+	return measured > 0 ? measured : rate_table[RATE_HIDDEN_EP].value;
+}
+
 /*
  * In a pair each pass hides the other's all-to-all; alone it hides nothing. With
  * DualPipe all of it hides, but takes SMs from the products.
  */
 static void
-pair_up(struct layer_time *t, enum pairing pairing)
+pair_up(const struct context *c, struct layer_time *t, enum pairing pairing)
 {
-	double share = rate_table[pairing == PAIRS_DUALPIPE ? RATE_HIDDEN_DUALPIPE : RATE_HIDDEN_EP]
-	                   .value;
+	double share = pairing == PAIRS_DUALPIPE ? rate_table[RATE_HIDDEN_DUALPIPE].value
+	                                         : hidden_all_to_all(c);
 	double forward_s = fmin(share * t->forward[TIME_ALL_TO_ALL], work_of(t->backward));
 	double backward_s = fmin(share * t->backward[TIME_ALL_TO_ALL], work_of(t->forward));
 
@@ -382,7 +407,8 @@ all_to_all_time(const struct context *c, struct layer_time *t)
 	const struct sizes *z = c->z;
 	bool fused = c->s->dispatcher == DISPATCH_DEEPEP || c->s->dispatcher == DISPATCH_HYBRIDEP;
 	enum pairing pairing = pairing_of(c->s);
-	double share = pairing == PAIRS_NONE ? overlap_share(c->s, OVERLAP_EP, RATE_HIDDEN_EP) : 0;
+	bool hides = pairing == PAIRS_NONE && (c->s->overlap & OVERLAP_EP);
+	double share = hides ? hidden_all_to_all(c) : 0;
 	double width = f->latent > 0 ? (double)f->latent : c->h;
 	struct dispatch d = {.tokens = z->T, .token_bytes = 2 * width, .experts = f->experts,
 	    .top_k = f->top_k, .route_groups = f->route_groups, .top_groups = f->top_groups,
@@ -401,7 +427,7 @@ all_to_all_time(const struct context *c, struct layer_time *t)
 	book(c, t, t->forward, TIME_ALL_TO_ALL, &dispatch, 1, share, work_of(t->forward));
 	book(c, t, t->forward, TIME_ALL_TO_ALL, &combine, 1, share, work_of(t->forward));
 	book(c, t, t->backward, TIME_ALL_TO_ALL, &combine, 2, share, work_of(t->backward));
-	pair_up(t, pairing);
+	pair_up(c, t, pairing);
 }
 
 static double

@@ -217,7 +217,7 @@ stage_memory(const struct evaluator *e, const struct strategy *s, struct costs *
 	bool present[EVALUATOR_KINDS] = {false};
 	struct stage_memory scratch;
 	const struct band *band = &memory_bands[memory_class_of(s)];
-	double state, acts, skewed, runtime = rate_table[RATE_RUNTIME_BYTES].value;
+	double state, acts, skewed, runtime = runtime_bytes(&e->cluster->gpu);
 
 	memset(m, 0, sizeof(*m));
 	m->layers = layout_stage_layers(layout, stage);

@@ -6,6 +6,8 @@
  * published training steps come out right, the last column says what else it
  * may be absorbing. They are efficiencies, not physics.
  */
+#include <math.h>
+
 #include "planner/rates.h"
 
 #define REPLAY "replay of published Megatron, torchtitan and SimuMax runs"
@@ -189,6 +191,13 @@ link_Bps(const struct level *level)
 	double share = level->Bps.value / level->oversubscription;
 
 	return level->Bps.origin == ORIGIN_MEASURED ? share : share * rate_table[RATE_LINK].value;
+}
+
+double
+runtime_bytes(const struct gpu *gpu)
+{
+	/* a probe has fewer communicators than a framework: what it shows is the least */
+	return fmax(rate_table[RATE_RUNTIME_BYTES].value, gpu->runtime_bytes);
 }
 
 double

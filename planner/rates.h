@@ -84,6 +84,8 @@ double peak_flops(const struct gpu *gpu, enum precision precision);
 /* Bytes a second that a level gives one GPU: nominal x RATE_LINK, measured as it is. */
 double link_Bps(const struct level *level);
 double memory_Bps(const struct gpu *gpu);
+/* Memory that no allocator of the framework sees. */
+double runtime_bytes(const struct gpu *gpu);
 /* Datasheet peak of 16-bit matrix products: bf16, or fp16 on parts without it. */
 double half_flops(const struct gpu *gpu);
 bool precision_is_fp8(enum precision precision);

@@ -122,9 +122,21 @@ level_of(const struct session *s, const struct group_comm *group)
 	return level;
 }
 
+/* Units of the level below that hold a rank of the group; ranks are in order. */
+static int
+units_of(const struct session *s, const struct group_comm *group, int level)
+{
+	int64_t unit = level > 0 ? s->plan->levels[level - 1].gpus : 1;
+	int units = 1, i;
+
+	for (i = 1; i < group->size; i++)
+		units += group->ranks[i] / unit != group->ranks[i - 1] / unit;
+	return units;
+}
+
 struct medians {
 	double median, low, high;
-	int level;
+	int level, units;
 };
 
 static int
@@ -138,7 +150,8 @@ time_collective(struct bench *b, int row, int64_t elements, struct medians *out)
 			return -1;
 	qsort(times, (size_t)b->repeats, sizeof(times[0]), compare_doubles);
 	*out = (struct medians){times[b->repeats / 2], times[0], times[b->repeats - 1],
-	    level_of(b->s, &b->s->groups[rows[row].group])};
+	    level_of(b->s, &b->s->groups[rows[row].group]), 0};
+	out->units = units_of(b->s, &b->s->groups[rows[row].group], out->level);
 	return 0;
 }
 
@@ -160,6 +173,7 @@ keep_transfer(struct bench *b, int row, int64_t elements, const struct medians *
 	snprintf(out->op, sizeof(out->op), "%s", collective_names[rows[row].kind]);
 	out->size = size;
 	out->level = worst.level;
+	out->units = worst.units;
 	out->bytes = elements * (int64_t)s->backend.ops->act_bytes;
 	out->seconds = worst.median;
 	out->low_s = worst.low;

@@ -187,6 +187,7 @@ json_transfers(struct jsonw *w, const struct session *s, const struct measured *
 		jsonw_int(w, "ranks", t->size);
 		jsonw_string(w, "level", level->name);
 		jsonw_int(w, "level_index", t->level);
+		jsonw_int(w, "units", t->units);
 		jsonw_int(w, "bytes", t->bytes);
 		jsonw_double(w, "seconds", t->seconds);
 		jsonw_double(w, "seconds_low", t->low_s);

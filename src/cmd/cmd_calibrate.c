@@ -15,6 +15,7 @@
 #include "model/calibrate.h"
 #include "model/trace.h"
 #include "model/training_log.h"
+#include "planner/rates.h"
 
 struct calibration {
 	struct request *request;
@@ -63,6 +64,29 @@ note_parts(struct request *request, const char *name, const struct doc *report)
 			note_off(request, name, label->text, predicted->number, measured->number,
 			    false);
 	}
+}
+
+/* What the allocator gave, where the report has a prediction beside it. */
+static void
+note_memory(struct request *request, const char *name, const struct doc *report)
+{
+	static const char *const parts[] = {"weights", "gradients", "optimizer", "activations"};
+	const struct doc *stages = doc_get(doc_get(report, "memory"), "stages"), *stage;
+	size_t i;
+
+	for (stage = stages ? stages->first : NULL; stage; stage = stage->next)
+		for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+			const struct doc *was = doc_get(doc_get(stage, "predicted"), parts[i]);
+			const struct doc *is = doc_get(doc_get(stage, "measured"), parts[i]);
+			const struct doc *number = doc_get(stage, "stage");
+
+			if (was && is && number && was->number > 0 &&
+			    fabs(is->number / was->number - 1) > 0.01)
+				note_off(request, name,
+				    arena_printf(request->arena, "%s of stage %.0f", parts[i],
+					number->number),
+				    was->number, is->number, true);
+		}
 }
 
 /* --- a plan and what was measured on it ------------------------------------------------------- */
@@ -207,6 +231,7 @@ add_document(struct calibration *c, const char *name)
 		if (calibrate_add_report(request->diags, request->cluster, doc, c->m) != 0)
 			return -1;
 		note_parts(request, name, doc);
+		note_memory(request, name, doc);
 		return 0;
 	}
 	if (schema && schema->text &&
@@ -304,6 +329,8 @@ cmd_calibrate(struct request *request)
 		    "nccl-tests, or a plan as JSON and the log of its training");
 		return STATUS_USAGE;
 	}
+	c.m->peer_s = rate_table[RATE_MESSAGE_PEER_S].value;
+	c.m->gemm_half = rate_table[RATE_GEMM_HALF_DIM].value;
 	request->arguments.count = 1; /* the cluster; the rest are no inputs of a plan */
 	if (inputs_load(request, 1U << SLOT_CLUSTER) != 0 || add_files(&c, files, n - 1) != 0)
 		return STATUS_USAGE;

@@ -136,10 +136,15 @@ check_given(struct diags *diags, struct loc loc, const struct machine *m)
 
 static void
 add_level(struct cluster *cluster, const char *name, int64_t gpus, struct quantity Bps,
-    struct quantity latency_s)
+    struct quantity latency_s, const struct traffic_curves *traffic, double spread)
 {
-	cluster->levels[cluster->n_levels++] = (struct level){
-	    .name = name, .gpus = gpus, .Bps = Bps, .latency_s = latency_s, .oversubscription = 1};
+	cluster->levels[cluster->n_levels++] = (struct level){.name = name,
+	    .gpus = gpus,
+	    .Bps = Bps,
+	    .latency_s = latency_s,
+	    .oversubscription = 1,
+	    .all_to_all = *traffic,
+	    .spread = spread};
 }
 
 static void
@@ -151,11 +156,13 @@ add_levels(struct cluster *cluster, const struct machine *m)
 
 	if (m->domain_gpus > 1)
 		add_level(cluster, m->link_name ? m->link_name : "scale-up", m->domain_gpus,
-		    m->link_Bps, near_s);
+		    m->link_Bps, near_s, &m->link_traffic, m->link_spread);
 	if (m->domain_gpus < m->gpus_per_node || m->domain_gpus == 1)
-		add_level(cluster, "PCIe", m->gpus_per_node, m->node_Bps, node_s);
+		add_level(cluster, "PCIe", m->gpus_per_node, m->node_Bps, node_s,
+		    &m->node_traffic, m->node_spread);
 	network.value *= (double)m->nics_per_node / 8 / (double)m->gpus_per_node;
-	add_level(cluster, "network", 0, network, given_or(m->network_latency_s, default_far_s));
+	add_level(cluster, "network", 0, network, given_or(m->network_latency_s, default_far_s),
+	    &m->network_traffic, m->network_spread);
 	if (m->oversubscription > 1)
 		cluster->levels[cluster->n_levels - 1].oversubscription = m->oversubscription;
 	cluster->domain_gpus = cluster->levels[0].gpus;
@@ -174,6 +181,8 @@ machine_build(struct arena *arena, struct diags *diags, struct loc loc, const st
 	if (m.domain_gpus == 1) { /* what was said about the link of a PCIe card is about PCIe */
 		m.node_Bps = given_or(m.link_Bps, m.node_Bps);
 		m.node_latency_s = given_or(m.link_latency_s, m.node_latency_s);
+		if (m.link_traffic.n > 0)
+			m.node_traffic = m.link_traffic;
 	}
 	if (check_given(diags, loc, &m) < 0 || check_sizes(diags, loc, &m) < 0)
 		return NULL;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "model/curve.h"
 #include "model/measured.h"
 
 struct arena;
@@ -32,6 +33,12 @@ struct gpu {
 	/* large matmuls for minutes, on random data, over the datasheet peak of the type; 0: unknown */
 	struct quantity sustained[FLOP_TYPES];
 	int64_t sm_count;
+	/* measured alone; 0 and no points: not */
+	double gemm_half;      /* size of a dimension at which a product reaches half its rate */
+	struct curve grouped;  /* share of the ceiling that experts' products reach, by rows an expert */
+	double launch_s;       /* no kernel is over sooner */
+	double runtime_bytes;  /* of context, libraries and communicators */
+	double spread;         /* how far repeated measurements lie apart, a fraction */
 };
 
 /*
@@ -47,6 +54,8 @@ struct level {
 	struct quantity Bps;       /* per GPU and direction; a shared NIC already divided by its GPUs */
 	struct quantity latency_s; /* per message */
 	double oversubscription;   /* 1: full bisection */
+	struct traffic_curves all_to_all; /* measured, or none */
+	double spread;             /* how far measurements lie from the fit, a fraction; 0 not said */
 };
 
 struct cluster {
@@ -61,6 +70,7 @@ struct cluster {
 	int n_levels;
 	struct level levels[CLUSTER_MAX_LEVELS];
 	uint64_t reserve_bytes;    /* kept free on every GPU besides what the model predicts */
+	double hidden_all_to_all;  /* measured share that runs behind computation; 0: not measured */
 	struct measured_runs runs; /* training steps that were timed on it */
 };
 

@@ -23,6 +23,8 @@ struct machine {
 	struct quantity nic_bits, network_latency_s;
 	double oversubscription;
 	uint64_t reserve_bytes;
+	struct traffic_curves link_traffic, node_traffic, network_traffic;
+	double link_spread, node_spread, network_spread;
 };
 
 /* NULL after adding errors at `loc`. */

@@ -17,14 +17,17 @@
 
 struct link_facts {
 	int64_t domain_gpus, nics_per_node;
-	double GBps, Gbps, latency_us, oversubscription;
+	double GBps, Gbps, latency_us, oversubscription, spread;
+	struct traffic_curves all_to_all;
 	int origin;
 };
 
 struct gpu_facts {
 	const char *name;
 	uint64_t memory;
-	double hbm_GBps, tflops[FLOP_TYPES], matmul_ceiling;
+	double hbm_GBps, tflops[FLOP_TYPES], matmul_ceiling, gemm_half, launch_us, spread;
+	uint64_t runtime;
+	struct curve grouped;
 	int64_t sm_count;
 	int origin;
 };
@@ -36,6 +39,7 @@ struct cluster_file {
 	const struct gpu_row *row;
 	struct link_facts scale_up, in_node, scale_out;
 	uint64_t reserve;
+	double hidden_all_to_all;
 	struct measured_runs runs;
 };
 
@@ -58,6 +62,32 @@ struct cluster_file {
 #define LINK(key, member, high, text) NUMBER(struct link_facts, key, member, "X", 1e-6, high, text)
 #define FLOPS(key, flop, text) NUMBER(struct gpu_facts, key, tflops[flop], "X", 0, 1e6, text)
 
+static int
+read_all_to_all(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
+{
+	struct link_facts *link = object;
+
+	return traffic_read(&link->all_to_all, field->name, value, context);
+}
+
+static int
+read_grouped(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
+{
+	struct gpu_facts *gpu = object;
+
+	return curve_read(&gpu->grouped, field->name, value, context);
+}
+
+#define MEASURED_LINK                                                                              \
+	NUMBER(struct link_facts, "spread", spread, "F", 0, 1e3,                                   \
+	    "how far measurements lie from the numbers, a fraction"),                              \
+	{                                                                                          \
+		.name = "all_to_all", .arg = "LIST", .kind = FIELD_CUSTOM, .read = read_all_to_all,\
+		.help = "measured: units, bytes out of a GPU, GB/s"                                \
+	}
+
 /* clang-format off */
 static const struct field scale_up_fields[] = {
 	COUNT(struct link_facts, "domain_gpus", domain_gpus, CLUSTER_MAX_WORLD,
@@ -65,6 +95,7 @@ static const struct field scale_up_fields[] = {
 	LINK("GBps", GBps, 1e6, "GB/s of a GPU in one direction"),
 	LINK("latency_us", latency_us, 1e6, "microseconds of a small message"),
 	ORIGIN(struct link_facts),
+	MEASURED_LINK,
 	{ .name = NULL },
 };
 
@@ -72,6 +103,7 @@ static const struct field in_node_fields[] = {
 	LINK("GBps", GBps, 1e6, "GB/s of a GPU in one direction"),
 	LINK("latency_us", latency_us, 1e6, "microseconds of a small message"),
 	ORIGIN(struct link_facts),
+	MEASURED_LINK,
 	{ .name = NULL },
 };
 
@@ -82,6 +114,7 @@ static const struct field scale_out_fields[] = {
 	NUMBER(struct link_facts, "oversubscription", oversubscription, "X", 1, 1000,
 	       "1 at full bisection, 2 when half the bandwidth is there"),
 	ORIGIN(struct link_facts),
+	MEASURED_LINK,
 	{ .name = NULL },
 };
 
@@ -99,6 +132,17 @@ static const struct field gpu_fields[] = {
 	       "best measured bf16 matrix product over the peak"),
 	COUNT(struct gpu_facts, "sm_count", sm_count, 65536, "multiprocessors"),
 	ORIGIN(struct gpu_facts),
+	NUMBER(struct gpu_facts, "gemm_half", gemm_half, "N", 1, 1e6,
+	       "measured: size of a dimension at which a product reaches half its rate"),
+	{ .name = "grouped", .arg = "LIST", .kind = FIELD_CUSTOM, .read = read_grouped,
+	  .help = "measured: rows an expert, share of the ceiling that its products reach" },
+	NUMBER(struct gpu_facts, "launch_us", launch_us, "X", 1e-3, 1e6,
+	       "measured: microseconds of the shortest kernel"),
+	{ .name = "runtime", .arg = "SIZE", .kind = FIELD_BYTES,
+	  .offset = offsetof(struct gpu_facts, runtime),
+	  .help = "measured: memory outside the allocator" },
+	NUMBER(struct gpu_facts, "spread", spread, "F", 0, 1e3,
+	       "how far measurements lie apart, a fraction"),
 	{ .name = NULL },
 };
 /* clang-format on */
@@ -184,6 +228,11 @@ gpu_from_facts(struct gpu *gpu, const struct gpu_facts *facts)
 	set_fact(&gpu->matmul_ceiling, facts->matmul_ceiling, facts->origin);
 	if (facts->sm_count > 0)
 		gpu->sm_count = facts->sm_count;
+	gpu->gemm_half = facts->gemm_half;
+	gpu->grouped = facts->grouped;
+	gpu->launch_s = facts->launch_us * 1e-6;
+	gpu->runtime_bytes = (double)facts->runtime;
+	gpu->spread = facts->spread;
 }
 
 static int
@@ -271,6 +320,8 @@ static const struct field file_fields[] = {
 	{ .name = "links", .arg = "MAP", .kind = FIELD_CUSTOM, .read = read_links,
 	  .help = "scale_up, in_node, scale_out" },
 	FILE_FIELD("reserve", "SIZE", FIELD_BYTES, reserve, "memory kept free on every GPU"),
+	NUMBER(struct cluster_file, "hidden_all_to_all", hidden_all_to_all, "F", 0, 1,
+	       "measured: share of an all-to-all that runs behind computation"),
 	{ .name = "runs", .arg = "LIST", .kind = FIELD_CUSTOM, .read = read_runs,
 	  .help = "training steps that were timed here" },
 	{ .name = NULL },
@@ -307,6 +358,12 @@ machine_from_file(const struct cluster_file *file)
 	    .network_latency_s = link_number(out->latency_us * 1e-6, out),
 	    .oversubscription = out->oversubscription,
 	    .reserve_bytes = file->reserve,
+	    .link_traffic = up->all_to_all,
+	    .node_traffic = file->in_node.all_to_all,
+	    .network_traffic = out->all_to_all,
+	    .link_spread = up->spread,
+	    .node_spread = file->in_node.spread,
+	    .network_spread = out->spread,
 	};
 }
 
@@ -339,7 +396,9 @@ cluster_read(struct arena *arena, struct diags *diags, const struct doc *doc)
 		return NULL;
 	machine = machine_from_file(&file);
 	cluster = machine_build(arena, diags, doc->loc, &machine);
-	if (cluster)
+	if (cluster) {
+		cluster->hidden_all_to_all = file.hidden_all_to_all;
 		cluster->runs = file.runs;
+	}
 	return cluster;
 }

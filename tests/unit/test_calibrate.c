@@ -9,6 +9,8 @@
 #include "base/doc.h"
 #include "model/calibrate.h"
 
+#define PEER_S 0.7e-6
+
 static struct arena *arena;
 static struct diags *diags;
 static struct cluster *cluster;
@@ -21,6 +23,8 @@ setup(void)
 	diags = diags_new(arena);
 	cluster = cluster_from_text(arena, diags, "dgx-h100x4");
 	memset(&m, 0, sizeof(m));
+	m.peer_s = PEER_S;
+	m.gemm_half = 48;
 }
 
 static void
@@ -40,7 +44,7 @@ add(const char *text)
 	return doc ? calibrate_add_report(diags, cluster, doc, &m) : -1;
 }
 
-/* A report of all-to-alls over 8 ranks with this rate and latency a message. */
+/* A report of all-to-alls over 8 ranks with this rate and latency. */
 static const char *
 report(double Bps, double latency_s, const char *comparable, const char *gpu)
 {
@@ -58,7 +62,7 @@ report(double Bps, double latency_s, const char *comparable, const char *gpu)
 		str_addf(&text,
 		    "%s{\"op\": \"all_to_all\", \"ranks\": 8, \"level_index\": 0, \"bytes\": %.0f, "
 		    "\"seconds\": %.9g}",
-		    bytes > 1024 ? ", " : "", bytes, 7 * latency_s + bytes * 7 / 8 / Bps);
+		    bytes > 1024 ? ", " : "", bytes, latency_s + 7 * PEER_S + bytes * 7 / 8 / Bps);
 	str_add(&text, "]}");
 	return text.text;
 }
@@ -117,8 +121,8 @@ Test(calibrate, one_size_is_no_fit, .init = setup, .fini = teardown)
 	struct str out = str_new(arena);
 
 	m.n_samples = 2;
-	m.samples[0] = (struct sample){0, 1e6, 7, 1e-5};
-	m.samples[1] = (struct sample){0, 1.1e6, 7, 1.1e-5};
+	m.samples[0] = (struct sample){0, true, 8, 1e6, 7, 1e-5};
+	m.samples[1] = (struct sample){0, true, 8, 1.1e6, 7, 1.1e-5};
 	cr_assert_eq(calibrate_fit(&m, 0).samples, 0);
 	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 0, &out), -1);
 }
@@ -140,7 +144,9 @@ nccl_text(int hosts)
 	str_add(&text, "#\n#       size         count      type   redop    root     time   algbw   "
 		       "busbw #wrong\n");
 	for (bytes = 1024; bytes < 2e9; bytes *= 8) {
-		double us = 7 * 3.0 + bytes * 7 / 8 / 40e9 * 1e6, algbw = bytes / us * 1e-3;
+		double leaves = hosts > 1 ? 0.5 : 7.0 / 8; /* 4 of 8 ranks are on the other node */
+		double us = 3.0 + 7 * PEER_S * 1e6 + bytes * leaves / 40e9 * 1e6;
+		double algbw = bytes / us * 1e-3;
 
 		str_addf(&text, "  %.0f  %.0f  float  none  -1  %.6f  %.8f  %.8f  N/A\n", bytes,
 		    bytes / 32, us, algbw, algbw * 7 / 8);
@@ -165,6 +171,111 @@ Test(calibrate, nccl_tests_in_a_node, .init = setup, .fini = teardown)
 	cr_assert_eq(add(nccl_text(1)), 0);
 	cr_assert(calibrate_fit(&m, 0).samples > 0);
 	cr_assert_eq(calibrate_fit(&m, cluster->n_levels - 1).samples, 0);
+}
+
+/* A reduction over 2 nodes of 8 GPUs is bound inside the node; one GPU a node shows the network. */
+Test(calibrate, rings_that_say_nothing_of_the_network, .init = setup, .fini = teardown)
+{
+	struct loc nowhere = {NULL, 0, 0};
+	int network = cluster->n_levels - 1;
+
+	cr_assert_eq(calibrate_add_sample(
+			 diags, nowhere, cluster, &m, network, "all_reduce", 16, 8, 1e9, 6e-3),
+	    0);
+	cr_assert_eq(m.n_samples, 0);
+	cr_assert_eq(m.n_left_out, 1);
+	cr_assert_eq(calibrate_add_sample(
+			 diags, nowhere, cluster, &m, network, "all_gather", 4, 1, 1e9, 20e-3),
+	    0);
+	cr_assert_eq(m.n_samples, 1);
+	cr_assert_float_eq(m.samples[0].wire_bytes, 0.75e9, 1);
+}
+
+Test(calibrate, all_to_all_by_size_and_nodes, .init = setup, .fini = teardown)
+{
+	struct loc nowhere = {NULL, 0, 0};
+	struct str out = str_new(arena);
+	struct traffic_curves curves;
+	struct cluster *again;
+	const struct doc *doc;
+	int network = cluster->n_levels - 1, nodes;
+	double bytes;
+
+	for (nodes = 2; nodes <= 4; nodes += 2)
+		for (bytes = 1 << 16; bytes < 1e9; bytes *= 16) {
+			/* faster when there is more, slower over more nodes */
+			double out_bytes = bytes * (1 - 1.0 / nodes);
+			double Bps = 50e9 * pow(out_bytes / 1e9, 0.15) / (nodes / 2.0);
+
+			calibrate_add_sample(diags, nowhere, cluster, &m, network, "all_to_all",
+			    8 * nodes, 8, bytes,
+			    1e-5 + PEER_S * (8 * nodes - 1) + out_bytes / Bps);
+		}
+	curves = calibrate_traffic(&m, cluster, network);
+	cr_assert_eq(curves.n, 2);
+	cr_assert_gt(traffic_Bps(&curves, 2, 4e8), 1.8 * traffic_Bps(&curves, 4, 4e8));
+	cr_assert_gt(traffic_Bps(&curves, 2, 4e8), 1.3 * traffic_Bps(&curves, 2, 8e6));
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 0, &out), 0);
+	doc = doc_parse(arena, diags, "calibrated", out.text, out.length);
+	again = doc ? cluster_read(arena, diags, doc) : NULL;
+	cr_assert_not_null(again, "%s", out.text);
+	cr_assert_eq(again->levels[network].all_to_all.n, 2);
+	cr_assert_float_eq(traffic_Bps(&again->levels[network].all_to_all, 2, 4e8),
+	    traffic_Bps(&curves, 2, 4e8), 1e8);
+}
+
+/* What the file had is kept by a calibration that measures something else. */
+Test(calibrate, products_memory_and_overlap_are_kept, .init = setup, .fini = teardown)
+{
+	struct str text = str_new(arena), out = str_new(arena), twice = str_new(arena);
+	struct cluster *again, *third;
+	struct measurements none = {.peer_s = PEER_S, .gemm_half = 48};
+	double size;
+
+	str_add(&text, "{\"schema\": \"moeplan/probe/v1\", \"environment\": {\"comparable\": true}, "
+		       "\"device\": {\"memory_Bps\": 3e12, \"launch_s\": 2.5e-6}, \"overlap\": "
+		       "{\"hidden\": 0.7}, \"memory\": {\"stages\": [{\"measured\": "
+		       "{\"outside_bytes\": 3e9}}]}, \"products\": [");
+	for (size = 256; size <= 8192; size *= 2) {
+		double fill = size / (size + 100);
+
+		str_addf(&text, "{\"name\": \"gemm\", \"groups\": 1, \"m\": %.0f, \"n\": %.0f, \"k\": "
+				"%.0f, \"flops\": %.9g},", size, size, size, 8e14 * fill * fill * fill);
+	}
+	str_add(&text, "{\"name\": \"experts\", \"groups\": 8, \"m\": 64, \"n\": 3000, \"k\": 4000, "
+		       "\"flops\": 1e14}, {\"name\": \"experts\", \"groups\": 8, \"m\": 4096, \"n\": "
+		       "3000, \"k\": 4000, \"flops\": 6e14}]}");
+	cr_assert_eq(add(text.text), 0);
+	cr_assert_float_eq(calibrate_gemm_half(&m), 100, 0.1);
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 0, &out), 0);
+	again = cluster_read(arena, diags, doc_parse(arena, diags, "one", out.text, out.length));
+	cr_assert_not_null(again, "%s", out.text);
+	cr_assert_float_eq(again->gpu.gemm_half, 100, 0.1);
+	cr_assert_eq(again->gpu.grouped.n, 2);
+	cr_assert_lt(curve_value(&again->gpu.grouped, 64), 0.5);
+	cr_assert_gt(curve_value(&again->gpu.grouped, 4096), 0.7);
+	cr_assert_float_eq(again->gpu.launch_s, 2.5e-6, 1e-9);
+	cr_assert_float_eq(again->gpu.runtime_bytes, 3e9, 1);
+	cr_assert_float_eq(again->hidden_all_to_all, 0.7, 1e-9);
+	cr_assert_eq(calibrate_cluster(diags, again, &none, 1, &twice), 0);
+	third = cluster_read(arena, diags, doc_parse(arena, diags, "two", twice.text, twice.length));
+	cr_assert_not_null(third, "%s", twice.text);
+	cr_assert_float_eq(third->gpu.hbm_Bps.value, 3e12, 1e6);
+	cr_assert_eq(third->gpu.hbm_Bps.origin, ORIGIN_MEASURED);
+	cr_assert_float_eq(third->gpu.gemm_half, 100, 0.1);
+	cr_assert_eq(third->gpu.grouped.n, 2);
+	cr_assert_float_eq(third->hidden_all_to_all, 0.7, 1e-9);
+}
+
+Test(calibrate, several_reports_are_merged, .init = setup, .fini = teardown)
+{
+	cr_assert_eq(add(report(320e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
+	cr_assert_eq(add(report(300e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
+	m.memory_Bps.values[1] = 2.7e12;
+	cr_assert_float_eq(readings_median(&m.memory_Bps), 2.85e12, 1);
+	cr_assert_float_eq(readings_spread(&m.memory_Bps), 3.0 / 2.7 - 1, 1e-9);
+	cr_assert(calibrate_fit(&m, 0).Bps > 300e9 && calibrate_fit(&m, 0).Bps < 320e9);
+	cr_assert_eq(m.reports, 2);
 }
 
 /* A measured step is enough for a file, and what the file had stays in it. */

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which laws do the measurements follow?
+ *
+ * Links: t = a + peers p + w / B, p the cost model's time of a peer; a and B minimise
+ * sum((t - fit)^2 / t^2), so that small sizes settle a and large ones B.
+ * All-to-all: what leaves a GPU over t without a and the peers' time; sizes of which these are the
+ * larger half say nothing of the rate.
+ * Products of squares of n: F = R (n / (n + h))^3, so that F^(-1/3) is straight over 1/n.
+ * Experts' products: their rate over the ceiling and over what the sizes of the other two
+ * dimensions and the rows would leave of it by the same h.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/calibrate.h"
+
+/* Sums of the normal equations for t = a x + w y. */
+struct sums {
+	double xx, xy, yy, xt, yt;
+};
+
+static struct sums
+sum_level(const struct measurements *m, int level, struct fit *fit, double *least, double *most)
+{
+	struct sums s = {0};
+	int i;
+
+	*least = INFINITY;
+	*most = 0;
+	for (i = 0; i < m->n_samples; i++) {
+		const struct sample *one = &m->samples[i];
+		double t = one->seconds - m->peer_s * one->peers;
+		double x = 1 / one->seconds, y = one->wire_bytes / one->seconds;
+
+		if (one->level != level || t <= 0)
+			continue;
+		fit->samples++;
+		s.xx += x * x;
+		s.xy += x * y;
+		s.yy += y * y;
+		s.xt += x * t / one->seconds;
+		s.yt += y * t / one->seconds;
+		*least = fmin(*least, one->wire_bytes);
+		*most = fmax(*most, one->wire_bytes);
+	}
+	return s;
+}
+
+struct fit
+calibrate_fit(const struct measurements *m, int level)
+{
+	struct fit fit = {0};
+	double least, most, det;
+	struct sums s = sum_level(m, level, &fit, &least, &most);
+	int i;
+
+	det = s.xx * s.yy - s.xy * s.xy;
+	if (fit.samples < 2 || !(most > 4 * least) || !(det > 1e-12 * s.xx * s.yy)) {
+		fit.samples = 0;
+		return fit;
+	}
+	fit.latency_s = fmax((s.xt * s.yy - s.yt * s.xy) / det, 0);
+	fit.Bps = fit.latency_s > 0 ? det / (s.yt * s.xx - s.xt * s.xy) : s.yy / s.yt;
+	if (!(fit.Bps > 0) || !isfinite(fit.Bps))
+		fit.samples = 0;
+	for (i = 0; i < m->n_samples && fit.samples; i++) {
+		const struct sample *one = &m->samples[i];
+		double t = fit.latency_s + m->peer_s * one->peers + one->wire_bytes / fit.Bps;
+
+		if (one->level == level)
+			fit.spread = fmax(fit.spread, fabs(t - one->seconds) / one->seconds);
+	}
+	return fit;
+}
+
+struct traffic_curves
+calibrate_traffic(const struct measurements *m, const struct cluster *cluster, int level)
+{
+	struct traffic_curves curves = {0};
+	struct fit fit = calibrate_fit(m, level);
+	double latency_s = fit.samples ? fit.latency_s : cluster->levels[level].latency_s.value;
+	int i;
+
+	for (i = 0; i < m->n_samples; i++) {
+		const struct sample *s = &m->samples[i];
+		double t = s->seconds - latency_s - m->peer_s * s->peers;
+
+		if (s->level == level && s->all_to_all && t >= s->seconds / 2)
+			traffic_add(&curves, s->units, s->wire_bytes, s->wire_bytes / t);
+	}
+	return curves;
+}
+
+double
+calibrate_gemm_half(const struct measurements *m)
+{
+	double ww = 0, wx = 0, wxx = 0, wy = 0, wxy = 0, det, at_rest, slope;
+	int i;
+
+	for (i = 0; i < m->squares.n; i++) {
+		double x = 1 / m->squares.at[i], y = pow(m->squares.value[i], -1.0 / 3);
+		double w = 1 / (y * y);
+
+		ww += w;
+		wx += w * x;
+		wxx += w * x * x;
+		wy += w * y;
+		wxy += w * x * y;
+	}
+	det = ww * wxx - wx * wx;
+	if (m->squares.n < 3 || !(det > 0))
+		return 0;
+	at_rest = (wy * wxx - wxy * wx) / det;
+	slope = (wxy * ww - wy * wx) / det;
+	return at_rest > 0 && slope > at_rest && isfinite(slope / at_rest) ? slope / at_rest : 0;
+}
+
+struct curve
+calibrate_grouped(const struct measurements *m, double ceiling_flops)
+{
+	double half = calibrate_gemm_half(m);
+	struct curve curve = {0};
+	int i;
+
+	if (half <= 0)
+		half = m->gemm_half;
+	for (i = 0; i < m->grouped.n && ceiling_flops > 0; i++) {
+		double rows = m->grouped.at[i], columns = m->grouped_columns.value[i];
+		double depth = m->grouped_depth.value[i];
+		double fill = rows / (rows + half) * columns / (columns + half) * depth / (depth + half);
+
+		curve_add(&curve, rows, m->grouped.value[i] / ceiling_flops / fill);
+	}
+	return curve;
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double
+readings_median(const struct readings *readings)
+{
+	struct readings sorted = *readings;
+
+	if (sorted.n == 0)
+		return 0;
+	qsort(sorted.values, (size_t)sorted.n, sizeof(double), compare_doubles);
+	return (sorted.values[(sorted.n - 1) / 2] + sorted.values[sorted.n / 2]) / 2;
+}
+
+double
+readings_spread(const struct readings *readings)
+{
+	double least = INFINITY, most = 0;
+	int i;
+
+	for (i = 0; i < readings->n; i++) {
+		least = fmin(least, readings->values[i]);
+		most = fmax(most, readings->values[i]);
+	}
+	return readings->n > 1 ? most / least - 1 : 0;
+}
