@@ -185,6 +185,41 @@ run_steps(struct stage *stage, int64_t steps, double *medians)
 	return 0;
 }
 
+double
+overlap_hidden(const struct overlapped *o)
+{
+	double least = o->compute_s < o->comm_s ? o->compute_s : o->comm_s;
+
+	return least > 0 ? (o->compute_s + o->comm_s - o->both_s) / least : -1;
+}
+
+enum { APART_STEPS = 5 };
+
+/*
+ * The step with its data-parallel traffic in the way of the computation, for the share that the
+ * planned overlap hides: Tc is the rest of that step, Tm the traffic, Tb the step as planned.
+ */
+static int
+measure_apart(struct stage *stage, int64_t steps, struct measured *m)
+{
+	static const enum part traffic[] = {PART_GRADIENTS, PART_PARAMETERS};
+	struct measured *apart = arena_alloc(stage->s->arena, sizeof(*apart));
+	struct overlapped *o = &m->data_parallel_overlap;
+	double medians[VALUES] = {0};
+	size_t i;
+
+	if (!weights_overlap(&stage->weights, false))
+		return 0;
+	if (run_steps(stage, steps < APART_STEPS ? steps : APART_STEPS, medians) != 0 ||
+	    gather_times(stage->s, medians, apart) != 0)
+		return -1;
+	for (i = 0; i < 2; i++)
+		o->comm_s += apart->parts[traffic[i]][0].max + apart->parts[traffic[i]][1].max;
+	o->compute_s = apart->step_s.max - o->comm_s;
+	weights_overlap(&stage->weights, true);
+	return 0;
+}
+
 int
 measure_steps(struct session *s, const struct shape *shape, const struct skew *skew, int64_t steps,
     struct measured *m)
@@ -202,10 +237,14 @@ measure_steps(struct session *s, const struct shape *shape, const struct skew *s
 	if (stage_open(&stage, s, shape, skew) != 0)
 		return -1;
 	stage.engine = (enum grouped_engine)m->engine;
-	result = run_steps(&stage, steps, medians);
+	result = measure_apart(&stage, steps, m);
+	if (result == 0)
+		result = run_steps(&stage, steps, medians);
 	account(&stage, s->free_at_start, &memory);
 	if (result == 0)
 		result = gather_times(s, medians, m);
+	if (m->data_parallel_overlap.comm_s > 0)
+		m->data_parallel_overlap.both_s = m->step_s.max;
 	if (result == 0)
 		result = gather_memory(s, shape, &memory, m);
 	stage_close(&stage);

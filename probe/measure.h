@@ -34,6 +34,11 @@ struct memory_account {
 	double outside; /* device memory that went elsewhere: context, libraries, communicators */
 };
 
+/* Seconds of either alone and of both together; 0: nothing to overlap. */
+struct overlapped {
+	double compute_s, comm_s, both_s;
+};
+
 struct measured {
 	bool own_shapes; /* the plan's; false: scaled */
 	int64_t micro_batches, steps;
@@ -46,10 +51,14 @@ struct measured {
 	int n_products;
 	struct product_row products[MAX_PRODUCTS];
 	double copy_Bps, launch_s;
-	int engine;			  /* enum grouped_engine, the faster one */
-	double engine_s[GROUPED_ENGINES]; /* 0: not there */
-	double overlap_compute_s, overlap_comm_s, overlap_both_s; /* 0: nothing to overlap */
+	int engine;				 /* enum grouped_engine, the faster one */
+	double engine_s[GROUPED_ENGINES];	 /* 0: not there */
+	struct overlapped experts_overlap;	 /* an all-to-all and expert products */
+	struct overlapped data_parallel_overlap; /* in the step: its traffic at the end or beside */
 };
+
+/* Of the shorter of both, the share that takes no time of its own; -1: nothing to overlap. */
+double overlap_hidden(const struct overlapped *overlapped);
 
 /* Steps of `shape`, each part's time; collective. */
 int measure_steps(struct session *s, const struct shape *shape, const struct skew *skew,

@@ -438,9 +438,9 @@ bench_overlap(struct bench *b, const struct dims *d)
 	c.send = (char *)b->a + (size_t)half * b->s->backend.ops->act_bytes;
 	c.recv = b->overlap;
 	for (i = 0; i < 2; i++) /* the second time counts */
-		if (both(b, &p, &c, true, false, &b->m->overlap_compute_s) != 0 ||
-		    both(b, &p, &c, false, true, &b->m->overlap_comm_s) != 0 ||
-		    both(b, &p, &c, true, true, &b->m->overlap_both_s) != 0)
+		if (both(b, &p, &c, true, false, &b->m->experts_overlap.compute_s) != 0 ||
+		    both(b, &p, &c, false, true, &b->m->experts_overlap.comm_s) != 0 ||
+		    both(b, &p, &c, true, true, &b->m->experts_overlap.both_s) != 0)
 			return -1;
 	return 0;
 }

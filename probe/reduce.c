@@ -65,14 +65,24 @@ cut_bucket(const struct session *s, const struct shape *shape, struct weights *w
 	close_piece(b, size, sharded);
 }
 
+/* The same on all ranks, also where a stage has no layer. */
 void
 pieces_make(const struct session *s, const struct shape *shape, struct weights *weights)
 {
 	int kind;
 
-	weights->overlap = (shape->strategy.overlap & OVERLAP_DP) != 0;
+	weights->planned = (shape->strategy.overlap & OVERLAP_DP) != 0 &&
+			   (s->groups[GROUP_DP_CP].size > 1 || s->groups[GROUP_EXPERT_DP].size > 1);
+	weights->overlap = weights->planned;
 	for (kind = 0; kind < BUCKETS; kind++)
 		cut_bucket(s, shape, weights, kind);
+}
+
+bool
+weights_overlap(struct weights *weights, bool on)
+{
+	weights->overlap = on && weights->planned;
+	return weights->planned;
 }
 
 const struct piece *

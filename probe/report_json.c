@@ -226,19 +226,15 @@ json_compute(struct jsonw *w, const struct measured *m)
 }
 
 static void
-json_overlap(struct jsonw *w, const struct measured *m)
+json_overlap(struct jsonw *w, const char *name, const struct overlapped *o)
 {
-	double least =
-	    m->overlap_compute_s < m->overlap_comm_s ? m->overlap_compute_s : m->overlap_comm_s;
-
-	if (!(least > 0))
+	if (overlap_hidden(o) < 0)
 		return;
-	jsonw_open(w, "overlap");
-	jsonw_double(w, "compute_s", m->overlap_compute_s);
-	jsonw_double(w, "communication_s", m->overlap_comm_s);
-	jsonw_double(w, "both_s", m->overlap_both_s);
-	jsonw_double(
-	    w, "hidden", (m->overlap_compute_s + m->overlap_comm_s - m->overlap_both_s) / least);
+	jsonw_open(w, name);
+	jsonw_double(w, "compute_s", o->compute_s);
+	jsonw_double(w, "communication_s", o->comm_s);
+	jsonw_double(w, "both_s", o->both_s);
+	jsonw_double(w, "hidden", overlap_hidden(o));
 	jsonw_close(w);
 }
 
@@ -306,7 +302,8 @@ report_json(const struct probe_job *job, const struct session *s, const struct p
 	json_numerics(&w, &r->numerics);
 	json_transfers(&w, s, &r->measured);
 	json_compute(&w, &r->measured);
-	json_overlap(&w, &r->measured);
+	json_overlap(&w, "overlap", &r->measured.experts_overlap);
+	json_overlap(&w, "data_parallel_overlap", &r->measured.data_parallel_overlap);
 	json_diagnostics(&w, job->diags);
 	jsonw_close(&w);
 	str_add(out, jsonw_end(&w));

@@ -257,15 +257,11 @@ table_memory(
 }
 
 static void
-line_overlap(const struct measured *m, struct str *out)
+line_overlap(const struct overlapped *o, const char *what, struct str *out)
 {
-	double least =
-	    m->overlap_compute_s < m->overlap_comm_s ? m->overlap_compute_s : m->overlap_comm_s;
-
-	if (least > 0)
-		str_addf(out,
-		    "overlap  %.0f %% of the shorter of all-to-all and expert products is hidden\n",
-		    100 * (m->overlap_compute_s + m->overlap_comm_s - m->overlap_both_s) / least);
+	if (overlap_hidden(o) >= 0)
+		str_addf(out, "overlap  %.0f %% of the shorter of %s is hidden\n",
+		    100 * overlap_hidden(o), what);
 }
 
 static void
@@ -283,7 +279,11 @@ report_times(const struct probe_job *job, const struct session *s, const struct 
 	table_parts(job->arena, m, out);
 	str_addc(out, '\n');
 	table_transfers(job->arena, s, m, out);
-	line_overlap(m, out);
+	if (!s->backend.ops->times_count)
+		return;
+	line_overlap(&m->experts_overlap, "all-to-all and expert products", out);
+	line_overlap(
+	    &m->data_parallel_overlap, "data-parallel traffic and the rest of the step", out);
 }
 
 static void

@@ -43,11 +43,12 @@ struct weight {
  * computation, one layer's weights.
  */
 struct piece {
-	int64_t layer;		/* of its first weight */
-	int64_t offset, padded; /* elements into the bucket; a multiple of the group */
+	int64_t layer;		     /* of its first weight */
+	int64_t offset, padded;	     /* elements into the bucket; a multiple of the group */
 	int64_t shard, shard_offset; /* the optimizer's part, and where it is in its arrays */
-	bool early; /* complete with the layer's last backward, not needed before its next forward */
-	bool reduced; /* in this step */
+	bool
+	    early; /* complete with the layer's last backward, not needed before its next forward */
+	bool reduced;						  /* in this step */
 	enum { PIECE_HERE, PIECE_COMING, PIECE_OUTDATED } others; /* the other ranks' parts */
 };
 
@@ -66,7 +67,8 @@ struct weights {
 	int n;
 	struct weight *items;
 	struct bucket buckets[BUCKETS];
-	bool overlap; /* what is early is reduced and given back beside the computation */
+	/* What is early is reduced and given back beside the computation: as planned, and now. */
+	bool planned, overlap;
 	float *copies; /* room to sum up copies in, copies_elements floats */
 	int64_t copies_elements;
 	int32_t *rows; /* device: 0, 1, 2 … copies_rows - 1, for plain copies */
@@ -111,6 +113,8 @@ int weights_update(struct session *s, struct weights *weights, int step);
 /* Behind the layer's last backward of the step; before its forward. */
 int weights_early(struct session *s, struct weights *weights, int64_t layer);
 int weights_need(struct session *s, struct weights *weights, int64_t layer);
+/* Overlaps from now on where that is planned, or no more; whether it is planned. */
+bool weights_overlap(struct weights *weights, bool on);
 /* All weights of all layers. */
 int weights_settle(struct session *s, struct weights *weights);
 

@@ -163,6 +163,7 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout tp4 $tiny 4 tp=4,pp=1,cp=1,ep=1,etp=1,vpp=1
 	layout ep4 $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1
 	layout ep2-edp2 $tiny 4 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1,zero=0
+	layout no-overlap $tiny 4 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--overlap none"
 	layout etp2-ep2 $tiny 8 tp=2,pp=1,cp=1,ep=2,etp=2,vpp=1
 	layout cp2 $tiny 4 tp=1,pp=1,cp=2,ep=2,etp=1,vpp=1
 	layout pp4 $tiny 4 tp=1,pp=4,cp=1,ep=1,etp=1,vpp=1
