@@ -6,7 +6,8 @@
  * layout is predicted from one other run of its group, each in turn, and from all others; runs of
  * the layout itself are left out. Errors count once a predicted run, whatever the size of its group.
  * Beside the correction that ships: one factor for everything, and the correction that a run of
- * another model on the same GPU, framework, release and precision would make.
+ * another model on the same GPU, framework, release and precision would make. The last rows, which
+ * count as the score, start from rates fitted without any run of the model on its GPU (cross.csv).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,10 +18,21 @@
 #include "bench.h"
 #include "planner/evaluator.h"
 
-enum way { UNCORRECTED, ONE_FACTOR, ONE_RUN, ALL_RUNS, OTHER_MODEL, WAYS };
+enum way {
+	UNCORRECTED,
+	ONE_FACTOR,
+	ONE_RUN,
+	ALL_RUNS,
+	OTHER_MODEL,
+	CROSS_UNCORRECTED,
+	CROSS_ONE_RUN,
+	CROSS_ALL_RUNS,
+	WAYS
+};
 static const char *const way_names[WAYS] = {"nothing measured", "one factor, from one run",
     "corrected by one run", "corrected by all others of the group",
-    "corrected by a run of another model"};
+    "corrected by a run of another model", "rates that never saw the model: nothing measured",
+    "... corrected by one run", "... corrected by all others of the group"};
 
 /* A prediction of a run: how far off, and whether the band held it. */
 struct score_row {
@@ -91,7 +103,7 @@ add_score(struct bench *b, struct scores *s, const struct rerun *r, const struct
 /* The run under a correction, by the code that corrects plans. */
 static void
 predict(struct bench *b, struct scores *s, const struct rerun *r, const struct correction *c,
-    double weight)
+    double weight, double scale)
 {
 	struct evaluator e = *r->evaluator;
 	struct arena_mark mark = arena_mark(b->arena);
@@ -105,6 +117,9 @@ predict(struct bench *b, struct scores *s, const struct rerun *r, const struct c
 	rerun_forget(r);
 	kept = *estimate;
 	arena_reset(b->arena, mark);
+	kept.step_s *= scale;
+	kept.step_low_s *= scale;
+	kept.step_high_s *= scale;
 	add_score(b, s, r, &kept, weight);
 }
 
@@ -121,36 +136,77 @@ predict_by_factor(struct bench *b, struct scores *s, const struct rerun *r,
 	add_score(b, s, r, &e, weight);
 }
 
+/* What rates fitted without the run's model on its GPU make of its step, over the shipped ones. */
+static double
+cross_scale(const struct rerun *r)
+{
+	return r->cross_step_s > 0 ? r->cross_step_s / r->estimate.step_s : 1;
+}
+
+static struct observation
+observe(const struct rerun *r, double scale)
+{
+	struct observation o = observation_of(&r->estimate, r->measured_step_s);
+
+	for (int i = 0; i < CORRECTED; i++)
+		o.predicted_s[i] *= scale;
+	return o;
+}
+
+/* From every other run of the group, and from all; the parts of a step keep their shares under other rates. */
+static void
+score_own(struct bench *b, struct scores scores[WAYS], const struct rerun *r, int anchors)
+{
+	struct observation *all = arena_array(b->arena, b->count, sizeof(*all));
+	struct observation *cross = arena_array(b->arena, b->count, sizeof(*cross));
+	double scale = cross_scale(r), weight = 1.0 / anchors;
+	struct correction c;
+	int n = 0;
+
+	for (size_t i = 0; i < b->count; i++) {
+		const struct rerun *other = &b->reruns[i];
+
+		if (!is_anchor(r, other, true))
+			continue;
+		all[n] = observe(other, 1);
+		cross[n] = observe(other, cross_scale(other));
+		correction_fit(&all[n], 1, &c);
+		predict(b, &scores[ONE_RUN], r, &c, weight, 1);
+		correction_fit(&cross[n], 1, &c);
+		predict(b, &scores[CROSS_ONE_RUN], r, &c, weight, scale);
+		predict_by_factor(b, &scores[ONE_FACTOR], r, other, weight);
+		n++;
+	}
+	correction_fit(all, n, &c);
+	predict(b, &scores[ALL_RUNS], r, &c, 1, 1);
+	correction_fit(cross, n, &c);
+	predict(b, &scores[CROSS_ALL_RUNS], r, &c, 1, scale);
+	predict(b, &scores[UNCORRECTED], r, NULL, 1, 1);
+	predict(b, &scores[CROSS_UNCORRECTED], r, NULL, 1, scale);
+}
+
 static void
 score_run(struct bench *b, struct scores scores[WAYS], const struct rerun *r)
 {
-	struct observation *all = arena_array(b->arena, b->count, sizeof(*all));
 	struct correction c;
-	int anchors = 0, strangers = 0, n = 0;
+	int anchors = 0, strangers = 0;
 
 	for (size_t i = 0; i < b->count; i++) {
 		anchors += is_anchor(r, &b->reruns[i], true);
 		strangers += is_anchor(r, &b->reruns[i], false);
 	}
-	for (size_t i = 0; i < b->count && anchors > 0; i++) {
-		const struct rerun *other = &b->reruns[i];
-		bool own = is_anchor(r, other, true);
-
-		if (!own && !is_anchor(r, other, false))
-			continue;
-		all[n] = observation_of(&other->estimate, other->measured_step_s);
-		correction_fit(&all[n], 1, &c);
-		predict(b, &scores[own ? ONE_RUN : OTHER_MODEL], r, &c,
-		    1.0 / (own ? anchors : strangers));
-		if (own)
-			predict_by_factor(b, &scores[ONE_FACTOR], r, other, 1.0 / anchors);
-		n += own;
-	}
 	if (anchors == 0)
 		return;
-	correction_fit(all, n, &c);
-	predict(b, &scores[ALL_RUNS], r, &c, 1);
-	predict(b, &scores[UNCORRECTED], r, NULL, 1);
+	score_own(b, scores, r, anchors);
+	for (size_t i = 0; i < b->count; i++) {
+		struct observation o;
+
+		if (!is_anchor(r, &b->reruns[i], false))
+			continue;
+		o = observe(&b->reruns[i], 1);
+		correction_fit(&o, 1, &c);
+		predict(b, &scores[OTHER_MODEL], r, &c, 1.0 / strangers, 1);
+	}
 	for (int way = 0; way < WAYS; way++)
 		scores[way].runs += way != OTHER_MODEL || strangers > 0;
 }
@@ -229,8 +285,8 @@ transfer_figures(struct bench *b, struct after_run *one, struct after_run *all)
 	struct scores scores[WAYS] = {{0}};
 
 	score_all(b, scores);
-	*one = after_run_of(&scores[ONE_RUN]);
-	*all = after_run_of(&scores[ALL_RUNS]);
+	*one = after_run_of(&scores[CROSS_ONE_RUN]);
+	*all = after_run_of(&scores[CROSS_ALL_RUNS]);
 }
 
 void
