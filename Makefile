@@ -193,9 +193,9 @@ bench: ## Measure accuracy and speed (minutes; prints tables)
 	@$(SUBMAKE) all benches
 	@OBJ='$(OBJ)' MOEPLAN='$(abspath $(OBJ)/moeplan)' sh tests/bench/run.sh
 
-accuracy: ## Replay published runs and say how far the predictions are off (seconds; AS=--json, --svg, --rows)
+accuracy: ## Replay published runs and say how far the predictions are off (seconds; FORMAT=json, svg or rows)
 	@$(SUBMAKE) $(OBJ)/tests/bench/accuracy >&2
-	@$(OBJ)/tests/bench/accuracy $(AS) tests/bench
+	@$(OBJ)/tests/bench/accuracy $(FORMAT:%=--%) tests/bench
 
 bands: ## Learn the bands around predictions anew, after rates or formulas changed (a minute)
 	@$(SUBMAKE) BUILD=fit build/fit/tests/bench/fit
