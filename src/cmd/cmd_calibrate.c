@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "cmd/measured_run.h"
+#include "cmd/text_common.h"
 #include "emit/emit.h"
 #include "model/calibrate.h"
 #include "model/trace.h"
@@ -61,8 +62,8 @@ note_parts(struct request *request, const char *name, const struct doc *report)
 
 		if (judged && judged->kind == DOC_BOOL && judged->boolean && label && label->text &&
 		    predicted && measured && predicted->number > 0)
-			note_off(request, name, label->text, predicted->number, measured->number,
-			    false);
+			note_off(request, name, time_part_label(label->text), predicted->number,
+			    measured->number, false);
 	}
 }
 

@@ -196,6 +196,17 @@ overlap_text(struct arena *arena, unsigned overlap)
 }
 
 const char *
+time_part_label(const char *name)
+{
+	int part;
+
+	for (part = 0; part < TIME_PARTS; part++)
+		if (strcmp(time_part_names[part], name) == 0)
+			return time_part_labels[part];
+	return name;
+}
+
+const char *
 offload_text(struct arena *arena, const struct strategy *s)
 {
 	switch (s->offload) {

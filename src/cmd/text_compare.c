@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/units.h"
 #include "cmd/compare_report.h"
+#include "cmd/text_common.h"
 
 static const char *
 value_text(struct arena *arena, const struct compare_row *row, double value)
@@ -35,7 +36,7 @@ text_comparison(struct request *request, const struct comparison *c)
 		const struct compare_row *row = &c->rows[i];
 
 		table_row(table);
-		table_cell(table, row->name);
+		table_cell(table, time_part_label(row->name));
 		table_cell(table, value_text(request->arena, row, row->predicted));
 		table_cell(table, value_text(request->arena, row, row->measured));
 		if (row->measured >= 0 && row->predicted > 0)

@@ -89,6 +89,55 @@ add_kept(struct settings *settings, const struct strategy *s)
 	    s->sequence_parallel ? "on (TP > 1)" : "off (TP 1)", true);
 }
 
+/* What only a measurement brings. */
+static void
+add_measured(struct table *table, const char *name, const char *value)
+{
+	table_row(table);
+	table_cell(table, name);
+	table_cell(table, value);
+	table_cell(table, origin_names[ORIGIN_MEASURED]);
+	table_cell(table, "cluster file");
+}
+
+static void
+add_gpu_measured(struct table *table, struct arena *arena, const struct gpu *gpu)
+{
+	const struct curve *grouped = &gpu->grouped;
+
+	if (gpu->gemm_half > 0)
+		add_measured(
+		    table, "half of a product's rate at", arena_printf(arena, "%.4g", gpu->gemm_half));
+	if (grouped->n > 0)
+		add_measured(table, "experts' products",
+		    arena_printf(arena, "%.0f %% of the ceiling at %.0f rows, %.0f %% at %.0f",
+			100 * grouped->value[0], grouped->at[0],
+			100 * grouped->value[grouped->n - 1], grouped->at[grouped->n - 1]));
+	if (gpu->launch_s > 0)
+		add_measured(table, "shortest kernel", units_seconds(arena, gpu->launch_s));
+	if (gpu->runtime_bytes > 0)
+		add_measured(
+		    table, "memory outside the allocator", units_gib(arena, gpu->runtime_bytes));
+	if (gpu->spread > 0)
+		add_measured(table, "spread between reports", units_percent(arena, gpu->spread));
+}
+
+static void
+add_level_measured(struct table *table, struct arena *arena, const struct level *level)
+{
+	const struct traffic_curves *t = &level->all_to_all;
+	int points = 0, i;
+
+	for (i = 0; i < t->n; i++)
+		points += t->Bps[i].n;
+	if (points > 0)
+		add_measured(table, arena_printf(arena, "%s all-to-all", level->name),
+		    arena_printf(arena, "%d sizes and numbers of units", points));
+	if (level->spread > 0)
+		add_measured(table, arena_printf(arena, "%s, farthest from the fit", level->name),
+		    units_percent(arena, level->spread));
+}
+
 static void
 add_number(struct table *table, const char *name, const char *value, const struct quantity *from)
 {
@@ -120,6 +169,7 @@ add_gpu(struct table *table, struct arena *arena, const struct gpu *gpu)
 	if (gpu->matmul_ceiling.value > 0)
 		add_number(table, "matmul ceiling", units_percent(arena, gpu->matmul_ceiling.value),
 		    &gpu->matmul_ceiling);
+	add_gpu_measured(table, arena, gpu);
 }
 
 static void
@@ -134,6 +184,7 @@ add_levels(struct table *table, struct arena *arena, const struct cluster *clust
 		    units_rate(arena, level->Bps.value), &level->Bps);
 		add_number(table, arena_printf(arena, "%s latency", level->name),
 		    units_seconds(arena, level->latency_s.value), &level->latency_s);
+		add_level_measured(table, arena, level);
 	}
 }
 
@@ -153,5 +204,8 @@ text_origins(struct request *request, const struct strategy *strategy)
 	str_add(&request->out, "\nnumbers of the machine\n");
 	add_gpu(numbers, request->arena, &request->cluster->gpu);
 	add_levels(numbers, request->arena, request->cluster);
+	if (request->cluster->hidden_all_to_all > 0)
+		add_measured(numbers, "all-to-all behind computation",
+		    units_percent(request->arena, request->cluster->hidden_all_to_all));
 	table_print(numbers, &request->out, 2);
 }

@@ -8,6 +8,27 @@
 
 #include "model/calibrate.h"
 
+#define SPREAD_SHOWN 0.001
+
+/* A name as YAML takes it: as it is, or between quotes. */
+static void
+write_name(const char *key, const char *name, struct str *out)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+	if (name[0] && strspn(name, plain) == strlen(name)) {
+		str_addf(out, "%s: %s\n", key, name);
+		return;
+	}
+	str_addf(out, "%s: '", key);
+	for (; *name; name++) {
+		if (*name == '\'')
+			str_addc(out, '\'');
+		str_addc(out, (unsigned char)*name < ' ' ? ' ' : *name);
+	}
+	str_add(out, "'\n");
+}
+
 /* What of the GPU is measured, now or before; zero: not. */
 struct gpu_numbers {
 	double memory_Bps, ceiling, launch_s, runtime_bytes, gemm_half, spread;
@@ -106,7 +127,7 @@ write_measured(const struct gpu_numbers *n, struct str *out)
 		str_addf(out, "  launch_us: %.4g\n", n->launch_s * 1e6);
 	if (n->runtime_bytes >= 1)
 		str_addf(out, "  runtime: %.0f    # bytes outside the allocator\n", n->runtime_bytes);
-	if (n->spread > 0)
+	if (n->spread >= SPREAD_SHOWN)
 		str_addf(out, "  spread: %.3g    # between reports\n", n->spread);
 }
 
@@ -116,7 +137,9 @@ write_gpu(const struct cluster *c, const struct measurements *m, struct str *out
 	const struct gpu *g = &c->gpu;
 	struct gpu_numbers n = numbers_of(g, m);
 
-	str_addf(out, "gpu:\n  name: %s\n  memory: %.0f\n", g->name, g->usable_bytes.value);
+	str_add(out, "gpu:\n  ");
+	write_name("name", g->name, out);
+	str_addf(out, "  memory: %.0f\n", g->usable_bytes.value);
 	write_peaks(g, out);
 	write_rates(g, m, &n, out);
 	write_measured(&n, out);
@@ -136,7 +159,7 @@ write_note(const struct level *level, const struct fit *fit, struct str *out)
 		    fit->samples, 100 * fit->spread, level->Bps.value / 1e9,
 		    origin_names[level->Bps.origin], level->latency_s.value * 1e6);
 	else
-		str_addf(out, "    # not measured now: %s\n", origin_names[level->Bps.origin]);
+		str_addf(out, "    # as it was (%s)\n", origin_names[level->Bps.origin]);
 }
 
 /* "scale_up" and what it alone has; a network is told per card. */
@@ -162,6 +185,23 @@ write_head(const struct cluster *c, int at, double Bps, const struct fit *fit, s
 	str_addf(out, "    GBps: %.6g\n", Bps / 1e9);
 }
 
+/* Numbers of units that were measured before and are not now. */
+static void
+keep_traffic(struct traffic_curves *traffic, const struct traffic_curves *before)
+{
+	int i, j, k;
+
+	for (i = 0; i < before->n; i++) {
+		for (j = 0; j < traffic->n && fabs(traffic->units[j] - before->units[i]) > 1e-9; j++)
+			;
+		if (j < traffic->n)
+			continue;
+		for (k = 0; k < before->Bps[i].n; k++)
+			traffic_add(traffic, before->units[i], before->Bps[i].at[k],
+			    before->Bps[i].value[k]);
+	}
+}
+
 static void
 write_link(const struct cluster *c, int at, const struct measurements *m, struct str *out)
 {
@@ -173,14 +213,13 @@ write_link(const struct cluster *c, int at, const struct measurements *m, struct
 
 	write_head(c, at, fit.samples ? fit.Bps : level->Bps.value, &fit, out);
 	str_addf(out, "    latency_us: %.4g\n", fmax(latency * 1e6, 1e-3));
-	if (traffic.n == 0)
-		traffic = level->all_to_all;
+	keep_traffic(&traffic, &level->all_to_all);
 	if (traffic.n > 0) {
 		str_add(out, "    all_to_all: ");
 		traffic_write(&traffic, out);
 		str_addf(out, "    # %s, bytes out of a GPU, GB/s\n", at == 0 ? "GPUs" : "nodes");
 	}
-	if (spread > 0)
+	if (spread >= SPREAD_SHOWN)
 		str_addf(out, "    spread: %.3g\n", spread);
 	if (fit.samples || level->Bps.origin == ORIGIN_MEASURED)
 		str_add(out, "    origin: measured\n");
@@ -205,8 +244,10 @@ write_all(const struct cluster *c, const struct measurements *m, struct str *out
 	double hidden = or_before(readings_median(&m->hidden), c->hidden_all_to_all);
 	int i;
 
-	str_addf(out, "schema: moeplan/cluster/v1\nname: %s\nnodes: %lld\ngpus_per_node: %lld\n",
-	    c->name, (long long)c->nodes, (long long)c->gpus_per_node);
+	str_add(out, "schema: moeplan/cluster/v1\n");
+	write_name("name", c->name, out);
+	str_addf(out, "nodes: %lld\ngpus_per_node: %lld\n", (long long)c->nodes,
+	    (long long)c->gpus_per_node);
 	write_gpu(c, m, out);
 	str_add(out, "links:\n");
 	for (i = 0; i < c->n_levels; i++)
