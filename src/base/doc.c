@@ -223,7 +223,7 @@ doc_check_keys(struct doc_reader *reader, const struct doc *map)
 	size_t count = 0;
 	int before = reader->duplicates;
 
-	if (map->count < 2)
+	if (map->count < 2 || reader->repeats)
 		return;
 	sorted = arena_array(reader->arena, map->count, sizeof(const struct doc *));
 	for (const struct doc *member = map->first; member; member = member->next)
@@ -252,9 +252,9 @@ first_token(const struct doc_reader *reader)
 	return at;
 }
 
-struct doc *
-doc_parse(
-    struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length)
+static struct doc *
+parse(struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length,
+    bool repeats)
 {
 	struct doc_reader reader = {.arena = arena, .diags = diags};
 	struct doc *root;
@@ -271,11 +271,26 @@ doc_parse(
 		diag_error(diags, doc_loc_at(&reader, 0), "'%s' is empty", name);
 		return NULL;
 	}
+	reader.repeats = repeats && first != '{' && first != '[';
 	if (first == '{' || first == '[')
 		root = doc_json_parse(&reader);
 	else
 		root = doc_yaml_parse(&reader);
 	return reader.duplicates == 0 ? root : NULL;
+}
+
+struct doc *
+doc_parse(
+    struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length)
+{
+	return parse(arena, diags, name, text, length, false);
+}
+
+struct doc *
+doc_parse_repeats(
+    struct arena *arena, struct diags *diags, const char *name, const char *text, size_t length)
+{
+	return parse(arena, diags, name, text, length, true);
 }
 
 const struct doc *

@@ -48,6 +48,9 @@ enum {
  */
 struct doc *doc_parse(struct arena *arena, struct diags *diags, const char *name, const char *text,
     size_t length);
+/* The same, but a map in YAML keeps keys that come again, as PyYAML takes them: the last counts. */
+struct doc *doc_parse_repeats(struct arena *arena, struct diags *diags, const char *name,
+    const char *text, size_t length);
 
 /*
  * What doc_parse() asks of any text: DOC_MAX_BYTES at most, UTF-8, no NUL. Skips a byte

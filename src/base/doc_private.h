@@ -14,6 +14,7 @@ struct doc_reader {
 	const char *text; /* valid UTF-8, without byte order mark and NUL */
 	size_t length;
 	size_t nodes;
+	bool repeats;	/* a key of a map may come again */
 	int duplicates; /* keys that a map has twice, all maps together */
 };
 

@@ -259,21 +259,11 @@ import_setting(struct import *in, enum config_form form, const char *name, const
 	add(in, (struct setting){.name = name, .value = value, .form = form});
 }
 
-void
-import_unknown_setting(
-    struct import *in, enum config_form form, const char *name, const char *text, struct loc loc)
-{
-	struct doc *value = import_string(in->arena, name, text, loc);
-
-	value->kind = DOC_NULL;
-	add(in, (struct setting){.name = name, .value = value, .form = form, .unresolved = true});
-	import_unresolved(in, loc, text);
-}
-
-void
-import_unresolved(struct import *in, struct loc loc, const char *text)
+static void
+add_unresolved(struct import *in, struct unresolved what, const char *text)
 {
 	struct unresolved **last = &in->config->unresolved;
+	struct loc loc = what.loc;
 	int count = 0;
 
 	text = import_shown(in->arena, text, strlen(text));
@@ -283,8 +273,26 @@ import_unresolved(struct import *in, struct loc loc, const char *text)
 			return;
 	if (count >= IMPORT_MAX_UNRESOLVED)
 		return;
+	what.name = text;
 	*last = arena_alloc(in->arena, sizeof(**last));
-	**last = (struct unresolved){.loc = loc, .name = text};
+	**last = what;
+}
+
+void
+import_unknown_setting(
+    struct import *in, enum config_form form, const char *name, const char *text, struct loc loc)
+{
+	struct doc *value = import_string(in->arena, name, text, loc);
+
+	value->kind = DOC_NULL;
+	add(in, (struct setting){.name = name, .value = value, .form = form, .unresolved = true});
+	add_unresolved(in, (struct unresolved){.loc = loc, .setting = name, .form = form}, text);
+}
+
+void
+import_unresolved(struct import *in, struct loc loc, const char *text)
+{
+	add_unresolved(in, (struct unresolved){.loc = loc}, text);
 }
 
 void

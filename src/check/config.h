@@ -51,7 +51,9 @@ struct setting {
 /* Something that could not be expanded without running the script. */
 struct unresolved {
 	struct loc loc;
-	const char *name; /* "$(nvidia-smi -L | wc -l)", "$UNSET" */
+	const char *name;    /* "$(nvidia-smi -L | wc -l)", "$UNSET" */
+	const char *setting; /* whose value it is, or NULL */
+	enum config_form form;
 	struct unresolved *next;
 };
 

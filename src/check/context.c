@@ -52,6 +52,19 @@ setting_is_spelling(const char *name)
 	return false;
 }
 
+bool
+setting_matters(const struct unresolved *what)
+{
+	const struct key *key = what->setting ? import_key(what->form, what->setting) : NULL;
+
+	if (!what->setting || (key && key->term))
+		return true;
+	for (const struct term *term = terms; term->name; term++)
+		if (strstr(term->natives, what->setting))
+			return true;
+	return rules_mention(what->setting);
+}
+
 static const struct setting *
 find_direct(const struct facts *facts, const char *name)
 {
@@ -319,6 +332,19 @@ builds_on_others(const struct config *config)
 	return false;
 }
 
+/* Megatron-LM's programs and those of forks are called so; others add files and defaults. */
+static bool
+has_own_defaults(const struct config *config)
+{
+	static const char *const names[] = {"pretrain", "posttrain", "train_rl", NULL};
+	const char *program = config->launch.program;
+
+	for (int i = 0; program && names[i]; i++)
+		if (strncmp(program, names[i], strlen(names[i])) == 0)
+			return false;
+	return program != NULL;
+}
+
 static bool
 is_complete(const struct config *config)
 {
@@ -326,7 +352,7 @@ is_complete(const struct config *config)
 		return false;
 	switch (config->form) {
 	case CONFIG_MEGATRON:
-		return setting_find(config, "num_layers") != NULL;
+		return setting_find(config, "num_layers") != NULL && !has_own_defaults(config);
 	case CONFIG_DEEPSPEED:
 	case CONFIG_TUTORIAL:
 		return has_deepspeed_file(config);
@@ -346,6 +372,36 @@ tells_options(const struct config *config)
 		    !case_field_says(s->name) && strncmp(s->name, "reported_", 9) != 0)
 			return true;
 	return false;
+}
+
+/* Overrides stand on a recipe in Python, which has degrees of its own. */
+static bool
+builds_on_recipe(const struct config *config)
+{
+	for (const struct setting *s = config->settings; s; s = s->next)
+		if (s->form == CONFIG_BRIDGE && !s->argument)
+			return false;
+	return true;
+}
+
+/* "TP=2 bash run.sh --num-layers 4": the other script has its own. */
+static bool
+runs_script(const struct config *config)
+{
+	const char *program = config->launch.program;
+	size_t length = program ? strlen(program) : 0;
+
+	return config->form == CONFIG_MEGATRON && length > 3 &&
+	       strcmp(program + length - 3, ".sh") == 0;
+}
+
+static unsigned
+unsaid_degrees(const struct config *config)
+{
+	const struct strategy *s = &config->strategy;
+
+	return (s->tp > 0 ? 0 : HIDDEN_TP) | (s->cp > 0 ? 0 : HIDDEN_CP) |
+	       (s->pp > 0 ? 0 : HIDDEN_PP) | (s->ep > 0 ? 0 : HIDDEN_EP);
 }
 
 /* "--tensor-model-parallel-size $(…)": the strategy has 1 there, which nobody said. */
@@ -386,6 +442,8 @@ hidden_sizes(const struct config *config)
 				hidden |= sizes[i].bit;
 		}
 	}
+	if ((config->form == CONFIG_BRIDGE && builds_on_recipe(config)) || runs_script(config))
+		hidden |= unsaid_degrees(config);
 	/* left to Megatron-Core it is TP */
 	return (hidden & HIDDEN_TP) && !etp_said ? hidden | HIDDEN_ETP : hidden;
 }

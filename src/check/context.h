@@ -57,6 +57,8 @@ const struct term *term_find(const char *name);
 const struct setting *facts_setting(const struct facts *facts, const char *name);
 /* Another spelling of a setting, or its negation: conditions may ask for it. */
 bool setting_is_spelling(const char *name);
+/* A term or a rule reads it: what is not known of it leaves something open. */
+bool setting_matters(const struct unresolved *what);
 /* The key table row that spells a term for the configuration's framework; NULL. */
 const struct key *facts_key(const struct facts *facts, const char *term);
 struct value value_of_doc(struct arena *arena, const struct doc *doc);

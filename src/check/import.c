@@ -156,8 +156,11 @@ is_large_document(const char *text, size_t length)
 static int
 read_document(struct import *in, const char *text, size_t length)
 {
-	const struct doc *doc = doc_parse(in->arena, in->diags, in->name, text, length);
+	const struct doc *doc = doc_parse_repeats(in->arena, in->diags, in->name, text, length);
 
+	/* our own documents are read as everywhere else */
+	if (doc && doc->kind == DOC_MAP && (doc_get(doc, "strategy") || doc_get(doc, "schema")))
+		doc = doc_parse(in->arena, in->diags, in->name, text, length);
 	return doc ? import_document(in, doc) : -1;
 }
 

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "check/import_private.h"
+#include "check/rules_names.h"
 
 /* scripts/training/run_recipe.py of Megatron-Bridge */
 static const char *const short_options[][2] = {{"tp", "tensor_model_parallel_size"},
@@ -142,6 +143,24 @@ struct styles {
 	bool module, config; /* torchtitan 0.3 is told both */
 };
 
+/* "--parallelism.no-x" is x as well; sections alone are other programs' too. */
+static bool
+is_titan_name(const char *name)
+{
+	const char *point = strrchr(name, '.');
+	char plain[64];
+	size_t section = (size_t)(point + 1 - name);
+
+	if (name_state(FRAMEWORK_TORCHTITAN, NULL, name, NULL) != NAME_UNKNOWN ||
+	    import_key(CONFIG_TORCHTITAN, name))
+		return true;
+	if (strncmp(point + 1, "no_", 3) != 0 || strlen(name) >= sizeof(plain))
+		return false;
+	memcpy(plain, name, section);
+	memcpy(plain + section, point + 4, strlen(point + 4) + 1);
+	return name_state(FRAMEWORK_TORCHTITAN, NULL, plain, NULL) != NAME_UNKNOWN;
+}
+
 static void
 count_word(const struct shell_text *word, struct styles *styles)
 {
@@ -160,7 +179,7 @@ count_word(const struct shell_text *word, struct styles *styles)
 	styles->module = styles->module || strcmp(name, "module") == 0;
 	styles->config = styles->config || strcmp(name, "config") == 0;
 	if (strchr(name, '.'))
-		styles->torchtitan++;
+		styles->torchtitan += is_titan_name(name);
 	else if (is_deepspeed_option(name))
 		styles->deepspeed++;
 	else if (import_key(CONFIG_MEGATRON, name))

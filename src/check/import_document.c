@@ -269,6 +269,7 @@ take_flag_map(struct import *in, const struct doc *map)
 {
 	if (import_form(in, CONFIG_MEGATRON, map->loc) != 0)
 		return -1;
+	in->arguments = true;
 	for (const struct doc *member = map->first; member && !in->full; member = member->next) {
 		char *name = arena_strdup(
 		    in->arena, member->key + (strncmp(member->key, "--", 2) == 0 ? 2 : 0));
@@ -279,15 +280,23 @@ take_flag_map(struct import *in, const struct doc *map)
 		if (value->kind != DOC_BOOL || value->boolean) /* a false flag is left out */
 			add_member(in, CONFIG_MEGATRON, name, value);
 	}
+	in->arguments = false;
 	return 0;
 }
 
 static void
 take_environment(struct import *in, const struct doc *map)
 {
-	for (const struct doc *member = map ? map->first : NULL; member; member = member->next)
+	for (const struct doc *member = map ? map->first : NULL; member; member = member->next) {
+		const struct doc *value = member;
+
+		/* "1" is 1 in an environment */
+		if (member->kind == DOC_STRING && !strstr(member->text, "${"))
+			value =
+			    import_scalar(in->arena, member->key, member->text, member->loc);
 		if (member->kind < DOC_LIST)
-			add_member(in, CONFIG_NUMBERS, member->key, member);
+			add_member(in, CONFIG_NUMBERS, member->key, value);
+	}
 }
 
 static bool
@@ -344,6 +353,17 @@ has_our_schema(const struct doc *doc)
 	return schema && schema->text && strncmp(schema->text, "moeplan/", 8) == 0;
 }
 
+/* Sections of Megatron-Bridge, some of which are DeepSpeed's keys as well. */
+static bool
+is_bridge(const struct doc *doc)
+{
+	static const char *const others[] = {"train_batch_size", "train_micro_batch_size_per_gpu",
+	    "zero_optimization", "bf16", "fp16", NULL};
+
+	return count_megatron(doc_get(doc, "model")) > 0 &&
+	       count_listed(doc, bridge_sections) > 1 && count_listed(doc, others) == 0;
+}
+
 static int
 take_megatron(struct import *in, const struct doc *doc)
 {
@@ -385,6 +405,8 @@ import_document(struct import *in, const struct doc *doc)
 		return take_guide_model(in, doc);
 	if (doc_get(doc, "model_type") || doc_get(doc, "architectures"))
 		return take_model(in, doc);
+	if (is_bridge(doc))
+		return take_bridge(in, doc);
 	if (doc_get(doc, "per_device_train_batch_size") ||
 	    (doc_get(doc, "num_train_epochs") && doc_get(doc, "learning_rate")))
 		return take_trainer_arguments(in, doc);

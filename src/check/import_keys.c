@@ -292,6 +292,9 @@ const struct key import_deepspeed_keys[] = {
 	INT("SEQUENCE_LENGTH", "seq_len", "0"),
 	ROW("CROSS_ENTROPY", "loss", KEY_TEXT, "0", NULL),
 	ROW("RECOMPUTE", "recompute", KEY_TEXT, "0", NULL),
+	/* options of DeepSpeed's own examples */
+	INT("ep_world_size", "ep", "0"),
+	INT("ep_size", "ep", "0"),
 	/* Hugging Face's Trainer */
 	INT("per_device_train_batch_size", "micro_batch", "0"),
 	{.name = NULL},

@@ -150,6 +150,12 @@ is_python(const char *word)
 }
 
 static bool
+is_shell(const char *word)
+{
+	return strcmp(base_name(word), "bash") == 0 || strcmp(base_name(word), "sh") == 0;
+}
+
+static bool
 ends_with(const char *word, const char *end)
 {
 	size_t length = strlen(word), tail = strlen(end);
@@ -278,7 +284,8 @@ take_option(struct import *in, const struct import_text *source, const struct la
 static bool
 hides_options(const struct shell_words *words, size_t at)
 {
-	return shell_is_marked(&words->items[at]) && at + 1 < words->count &&
+	return shell_is_marked(&words->items[at]) && !is_program(words, at) &&
+	       at + 1 < words->count &&
 	       (words->items[at + 1].bytes[0] == '-' || is_program(words, at + 1) ||
 		   shell_is_marked(&words->items[at + 1]));
 }
@@ -361,6 +368,9 @@ import_launchers(struct import *in, const struct import_text *source,
 		}
 		if (is_python(words->items[at].bytes))
 			at = take_python(words, at + 1, &program);
+		else if (is_shell(words->items[at].bytes) && at + 1 < words->count &&
+			 ends_with(words->items[at + 1].bytes, ".sh"))
+			at++;
 		if (program && at < words->count && commit)
 			in->config->launch.program = base_name(words->items[at].bytes);
 		if (program)

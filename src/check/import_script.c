@@ -170,7 +170,8 @@ is_better(const struct candidate *a, const struct candidate *b)
 		return true;
 	if (a->options != b->options)
 		return a->options > b->options;
-	return a->launched && !b->launched;
+	/* what prepares a run comes before it */
+	return a->launched && (!b->launched || a->options == 0);
 }
 
 static const struct candidate *

@@ -68,6 +68,18 @@ compare_numbers(const char *operator, int64_t a, int64_t b)
 	return SHELL_UNKNOWN;
 }
 
+/* "$5" and the like: a script that compares its arguments with words is started with some. */
+static bool
+is_argument(const struct shell_text *word)
+{
+	const char *mark = strchr(word->bytes, SHELL_UNSET);
+
+	if (!mark || mark[1] != '$')
+		return false;
+	mark += mark[2] == '{' ? 3 : 2;
+	return *mark >= '1' && *mark <= '9';
+}
+
 /* `pattern`: the right side has file name characters, which [[ == ]] matches with. */
 static enum shell_truth
 binary(const struct shell_text *left, const struct shell_text *operator,
@@ -75,6 +87,8 @@ binary(const struct shell_text *left, const struct shell_text *operator,
 {
 	int64_t a, b;
 
+	if (is_argument(left) && right->length > 0)
+		return SHELL_UNKNOWN;
 	if (bytes_of(left) == 0 && shell_is_marked(left) && !shell_is_marked(right) &&
 	    !pattern && operator->bytes[0] != '-')
 		return shell_equals(operator, "!=") ? truth_of(right->length > 0)

@@ -17,6 +17,13 @@ const struct rule *const rule_tables[] = {rules_megatron, rules_megatron_moe, ru
     rules_deepspeed, rules_torchtitan, rules_libraries, rules_grid, rules_launch, rules_arithmetic,
     rules_memory, rules_health, NULL};
 
+static bool
+is_name_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '.';
+}
+
 const struct rule *
 rule_find(const char *id)
 {
@@ -25,6 +32,28 @@ rule_find(const char *id)
 			if (strcmp(rule->id, id) == 0)
 				return rule;
 	return NULL;
+}
+
+static bool
+has_name(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = text; at && (at = strstr(at, name)) != NULL; at += length)
+		if ((at == text || !is_name_byte(at[-1])) && !is_name_byte(at[length]))
+			return true;
+	return false;
+}
+
+bool
+rules_mention(const char *name)
+{
+	for (size_t t = 0; rule_tables[t]; t++)
+		for (const struct rule *rule = rule_tables[t]; rule->id; rule++)
+			if (has_name(rule->when, name) || has_name(rule->require, name) ||
+			    has_name(rule->grid, name))
+				return true;
+	return false;
 }
 
 const struct grid_rule *

@@ -40,6 +40,8 @@ struct rule {
 
 extern const struct rule *const rule_tables[]; /* ends with NULL; tables end with id NULL */
 const struct rule *rule_find(const char *id);
+/* Some rule asks for a setting of this name. */
+bool rules_mention(const char *name);
 
 /* What a configuration cannot decide, but somebody wants explained: formulas, defaults, habits. */
 struct rule_fact {

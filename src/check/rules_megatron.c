@@ -186,7 +186,7 @@ const struct rule rules_megatron[] = {
 	},
 	{
 		.id = "MEG-016", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.when = "arguments",
+		.when = "arguments and not foreign",
 		.require = "not in(setting, 'batch_size', 'warmup', 'model_parallel_size', "
 		    "'checkpoint_activations')",
 		.message = "{spelled(setting)} is no longer valid",

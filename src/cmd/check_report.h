@@ -40,6 +40,7 @@ struct check_report {
 	int decided, undecided;
 	struct convention conventions[CONVENTIONS];
 	size_t n_conventions; /* 0: the world is not known */
+	bool only_launch;     /* nothing but who starts how many ranks of an unknown program */
 	const char *hidden;   /* degrees that are said and not known, as options; or NULL */
 	struct choices choices;
 	const struct estimate *estimate; /* or NULL */

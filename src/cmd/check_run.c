@@ -28,6 +28,7 @@ static const char *const beyond[][2] = {
     {"activation_checkpoint.mode", "memory_budget"},
     {"moe_flex_dispatcher_backend", "ncclep"},
     {"recompute_modules", "gdn_norm_out"},
+    {"recompute_num_layers", "0"},
     {"optimizer", "sgd"},
     {"optimizer", "muon"},
     {"optimizer", "dist_muon"},
@@ -155,6 +156,28 @@ hidden_degrees(struct arena *arena, const struct config *config)
 	return text.length > 0 ? text.text : NULL;
 }
 
+/* A launcher starts a program that nobody here knows: its degrees are not 1, but not said. */
+static bool
+is_only_launch(const struct config *config)
+{
+	const struct strategy *s = &config->strategy;
+
+	return config->form == CONFIG_NUMBERS && config->launch.launcher && s->tp == 0 && s->cp == 0 && s->pp == 0 && s->ep == 0 && s->dp == 0;
+}
+
+/*
+ * DP of a guide's file is that of WORLD = DP x EP x TP x PP, unless the ranks that are started
+ * make it the dense one.
+ */
+static void
+take_product(struct check_report *report)
+{
+	const struct strategy *s = &report->strategy;
+
+	if (report->product_dp == 0 && s->world != report->config->product_dp * s->tp * s->cp * s->pp)
+		report->product_dp = report->config->product_dp;
+}
+
 static struct check_context
 context_of(const struct check_report *report)
 {
@@ -172,12 +195,19 @@ context_of(const struct check_report *report)
 static void
 note_unresolved(struct check_report *report)
 {
+	enum { SHOWN = 5 };
 	const struct unresolved *open = report->config->unresolved;
+	int count = 0;
 
 	for (; open; open = open->next)
-		diag_add(report->findings, open->loc, NULL, SEVERITY_NOTE,
-		    "'%s' cannot be told without running the script: what depends on it is open",
-		    open->name);
+		if (setting_matters(open) && ++count <= SHOWN)
+			diag_add(report->findings, open->loc, NULL, SEVERITY_NOTE,
+			    "'%s' cannot be told without running the script: what depends on it "
+			    "is open",
+			    open->name);
+	if (count > SHOWN)
+		diag_add(report->findings, (struct loc){NULL, 0, 0}, NULL, SEVERITY_NOTE,
+		    "%d more cannot be told without running the script", count - SHOWN);
 }
 
 /* --- the list before a run ------------------------------------------------------------------ */
@@ -230,7 +260,9 @@ fill_items(struct request *request, struct check_report *report)
 	static const char *const links[] = {"HEA-005", NULL};
 
 	add_item(report, 0, "product", "the product of the degrees is the number of GPUs",
-	    is_known(request, report, "world") && is_known(request, report, "dp"), product);
+	    !report->only_launch && is_known(request, report, "world") &&
+		is_known(request, report, "dp"),
+	    product);
 	add_item(report, 1, "experts", "EP divides the experts",
 	    is_known(request, report, "experts") && is_known(request, report, "ep"), experts);
 	add_item(report, 2, "balance", "the balancing coefficient is small and not zero",
@@ -259,6 +291,7 @@ check_run(struct request *request, struct check_report *report)
 	}
 	soften(report);
 	derive(report);
+	take_product(report);
 	report->hidden = hidden_degrees(request->arena, report->config);
 	check_estimate(request, report);
 	context = context_of(report);
@@ -266,10 +299,11 @@ check_run(struct request *request, struct check_report *report)
 	drop_doubles(report->findings);
 	quantities_note(&context, request->arena, report->findings);
 	note_unresolved(report);
-	if (report->strategy.world > 0 && !report->hidden)
+	report->only_launch = is_only_launch(report->config);
+	if (report->strategy.world > 0 && !report->hidden && !report->only_launch)
 		report->n_conventions =
 		    conventions_fill(report->conventions, request->arena, &context);
-	if (!report->hidden)
+	if (!report->hidden && !report->only_launch)
 		choices_fill(&report->choices, &context,
 		    report->model && model_moe(report->model)
 			? model_moe(report->model)->ffn.experts

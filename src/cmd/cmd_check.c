@@ -17,6 +17,9 @@ override(struct request *request, struct config *config)
 	int result;
 
 	request->job.base = config->strategy;
+	/* what followed from TP follows from the TP that an option names */
+	if (config->form == CONFIG_MEGATRON && !setting_find(config, "expert_tensor_parallel_size"))
+		request->job.base.etp = 0;
 	result = request_options(request, diags_new(request->arena));
 	request->arguments = files;
 	config->strategy = request->job.base;
@@ -148,7 +151,8 @@ read_files(struct request *request)
 		return NULL;
 	report->model = request->model ? request->model : config->model;
 	report->other = config->form == CONFIG_TUTEL;
-	report->framework = framework_names[config->strategy.framework];
+	report->framework = report->other ? config_form_names[config->form]
+					  : framework_names[config->strategy.framework];
 	return report;
 }
 

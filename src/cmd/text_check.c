@@ -76,8 +76,11 @@ print_conventions(struct request *request, const struct check_report *report)
 	struct arena *arena = request->arena;
 
 	if (report->hidden)
-		text_line(request, "degrees", "not known without running the script: give %s",
+		text_line(request, "degrees", "not in what is given: add %s",
 		    report->hidden);
+	if (report->only_launch)
+		text_line(request, "degrees",
+		    "the program has options of no framework that is known: give --tp, --ep ...");
 	if (report->n_conventions == 0)
 		return;
 	str_addf(&request->out, "%s GPUs, TP %lld  CP %lld  PP %lld  EP %lld in every arithmetic\n",
