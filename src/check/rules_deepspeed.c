@@ -26,8 +26,8 @@ const struct rule rules_deepspeed[] = {
 	{
 		.id = "DS-001", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
 		.silent = true,
-		.when = "json and not argument() and not own(setting) and (complete or root(setting) != setting) and "
-		    "not in_file('.py') and not in(root(setting), 'MoE', 'PipelineModule', "
+		.when = "json and not argument() and not own(setting) and (complete or "
+		    "root(setting) != setting) and not in_file('.py') and not in(root(setting), 'MoE', 'PipelineModule', "
 		    "'PipeModelDataParallelTopology', 'topology')",
 		.require = "name_state(root(setting)) == 'known' or is_block(root(setting))",
 		.message = "'{root(setting)}' is no key of DeepSpeed{name_limit(root(setting))}: "

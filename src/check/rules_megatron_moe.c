@@ -156,7 +156,8 @@ const struct rule rules_megatron_moe[] = {
 		.id = "MEG-086", .frameworks = ON_MEGATRON,
 		.severity = SEVERITY_WARNING, .silent = true,
 		.when = "complete and trains and experts > 0 and not "
-		    "given(moe_router_enable_expert_bias, 0) and in(get(moe_router_load_balancing_type, 'aux_loss'), 'aux_loss', "
+		    "given(moe_router_enable_expert_bias, 0) and "
+		    "in(get(moe_router_load_balancing_type, 'aux_loss'), 'aux_loss', "
 		    "'seq_aux_loss', 'global_aux_loss')",
 		.require = "max(get(moe_aux_loss_coeff, 0)) > 0",
 		.message = "load balancing is {get(moe_router_load_balancing_type, 'aux_loss')} "

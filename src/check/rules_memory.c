@@ -208,8 +208,8 @@ const struct rule rules_memory[] = {
 		    "with an fp32 copy, {gib_10B: " LOGITS " * 10 / " GIB_BYTES "} GiB in unfused "
 		    "losses and {gib_16B: " LOGITS " * 16 / " GIB_BYTES "} GiB with their "
 		    "gradients (measured: {bytes_per_logit_eager: 6.07} and "
-		    "{bytes_per_logit_fused: 10.07} bytes a logit); a GPU has {gpu_gib: given(gpu_bytes, 80 * " GIB_BYTES ") / "
-		    GIB_BYTES "} GiB",
+		    "{bytes_per_logit_fused: 10.07} bytes a logit); a GPU has {gpu_gib: "
+		    "given(gpu_bytes, 80 * " GIB_BYTES ") / " GIB_BYTES "} GiB",
 		.hint = "use a fused or chunked cross-entropy, more TP or CP, shorter sequences",
 		.source = "NovaSky-AI/SkyRL#1841 (6.07 and 10.07 bytes a logit measured); "
 		    "planner/rates.c logit_eager",

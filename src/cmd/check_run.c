@@ -162,7 +162,8 @@ is_only_launch(const struct config *config)
 {
 	const struct strategy *s = &config->strategy;
 
-	return config->form == CONFIG_NUMBERS && config->launch.launcher && s->tp == 0 && s->cp == 0 && s->pp == 0 && s->ep == 0 && s->dp == 0;
+	return config->form == CONFIG_NUMBERS && config->launch.launcher && s->tp == 0 &&
+	       s->cp == 0 && s->pp == 0 && s->ep == 0 && s->dp == 0;
 }
 
 /*
