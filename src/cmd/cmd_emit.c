@@ -126,6 +126,13 @@ is_folder(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* "run/" is meant as a folder, there or not. */
+static bool
+names_folder(const char *path)
+{
+	return is_folder(path) || (*path && path[strlen(path) - 1] == '/');
+}
+
 static int
 make_folder(struct request *request, const char *path)
 {
@@ -193,7 +200,7 @@ cmd_emit(struct request *request)
 		return STATUS_NO;
 	if (request->common.format == FORMAT_JSON)
 		json_emit(request, target, version, files);
-	else if (request->common.output && (files->next || is_folder(request->common.output)))
+	else if (request->common.output && (files->next || names_folder(request->common.output)))
 		return write_folder(request, files);
 	else
 		text_emit(request, files);

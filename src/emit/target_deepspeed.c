@@ -148,25 +148,60 @@ add_mpu(struct str *out, const struct plan_view *plan)
 	    (long long)s->tp, (long long)s->dp);
 }
 
+static bool
+is_uneven(const struct plan_view *plan)
+{
+	return plan->strategy.pp > 1 && !layout_is_plain(plan);
+}
+
+/* PipelineModule counts and balances; what is not balanced is told it here. */
+static void
+add_stages(struct str *out, const struct plan_view *plan)
+{
+	const struct layout *layout = &plan->layout;
+
+	str_add(out, "LAYERS_OF_STAGES = [");
+	for (int stage = 0; stage < layout->pp; stage++)
+		str_addf(out, "%s%d", stage ? ", " : "",
+		    layout->first[stage + 1] - layout->first[stage]);
+	str_add(out,
+	    "]\n\n\nclass PlannedModule(PipelineModule):\n"
+	    "    \"\"\"Stages as planned: embedding on the first, norm and head on the "
+	    "last.\"\"\"\n\n"
+	    "    def _partition_layers(self, method=None):\n"
+	    "        ends = list(itertools.accumulate(LAYERS_OF_STAGES, initial=1))\n"
+	    "        self.parts = [0, *ends[1:-1], len(self._layer_specs)]\n"
+	    "        stage = self._topo.get_coord(self.global_rank).pipe\n"
+	    "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n");
+}
+
 static void
 add_pipeline(struct str *out, const struct plan_view *plan)
 {
 	const struct strategy *s = &plan->strategy;
+	bool uneven = is_uneven(plan);
 
 	str_addf(out,
-	    "\n\nfrom deepspeed.pipe import PipelineModule\n"
-	    "from deepspeed.runtime.pipe.topology import PipeModelDataParallelTopology\n\n\n"
-	    "def pipeline(layers, decoder_layer_class, loss_fn):\n"
-	    "    \"\"\"`layers`: LayerSpecs of embedding, %lld decoder layers, norm and head;\n"
-	    "    each stage gets %lld decoder layers.\"\"\"\n"
-	    "    return PipelineModule(\n        layers=layers,\n        loss_fn=loss_fn,\n"
+	    "\n\n%sfrom deepspeed.pipe import PipelineModule\n"
+	    "from deepspeed.runtime.pipe.topology import PipeModelDataParallelTopology\n\n",
+	    uneven ? "import itertools\n\n" : "");
+	if (uneven)
+		add_stages(out, plan);
+	str_addf(out,
+	    "%sdef pipeline(layers, decoder_layer_class, loss_fn):\n"
+	    "    \"\"\"`layers`: LayerSpecs of embedding, %lld decoder layers, norm and "
+	    "head.\"\"\"\n"
+	    "    return %s(\n        layers=layers,\n        loss_fn=loss_fn,\n"
 	    "        num_stages=%lld,\n"
 	    "        topology=PipeModelDataParallelTopology(num_pp=%lld, num_mp=%lld, "
-	    "num_dp=%lld),\n"
-	    "        partition_method=f\"type:^{decoder_layer_class.__name__}$\",\n"
-	    "        activation_checkpoint_interval=%d,\n    )\n",
-	    (long long)plan->model->layers, (long long)(plan->model->layers / s->pp),
-	    (long long)s->pp, (long long)s->pp, (long long)s->tp, (long long)s->dp,
+	    "num_dp=%lld),\n",
+	    uneven ? "\n\n" : "\n", (long long)plan->model->layers,
+	    uneven ? "PlannedModule" : "PipelineModule", (long long)s->pp, (long long)s->pp,
+	    (long long)s->tp, (long long)s->dp);
+	if (!uneven)
+		str_add(
+		    out, "        partition_method=f\"type:^{decoder_layer_class.__name__}$\",\n");
+	str_addf(out, "        activation_checkpoint_interval=%d,\n    )\n",
 	    s->recompute.kind == RECOMPUTE_FULL);
 }
 
@@ -259,9 +294,9 @@ other_schedule(const struct plan_view *plan)
 }
 
 static bool
-uneven_stages(const struct plan_view *plan)
+early_predictions(const struct plan_view *plan)
 {
-	return plan->strategy.pp > 1 && !layout_is_plain(plan);
+	return plan->layout.mtp_back > 0;
 }
 
 static bool
@@ -310,7 +345,7 @@ static const struct obstacle obstacles[] = {
     {offloads_activations, "what of the activations is offloaded is not in the plan"},
     {offloads_nothing_sharded, "the optimizer is offloaded with ZeRO 1 or more"},
     {other_schedule, "its pipeline has the 1f1b schedule only"},
-    {uneven_stages, "its stages hold equally many layers, those of this plan do not"},
+    {early_predictions, "multi-token prediction is on its last stage"},
     {graphs, "it captures no training step as CUDA graphs"},
     {part_of_layers, "it recomputes all layers or none"},
     {auto_ep_drops, "AutoEP drops no tokens"},

@@ -271,10 +271,16 @@ def script_arguments(script):
     return connections, words[words.index("pretrain_gpt.py") + 1:]
 
 
+def count_layers(layout):
+    """Layers of each chunk of "Et*3|(tt|)*29m|L"."""
+    layout = re.sub(r"\(([^()]*)\)\*(\d+)", lambda m: m[1] * int(m[2]), layout)
+    return [re.sub(r"t\*(\d+)", lambda m: "t" * int(m[1]), part).count("t") for part in layout.split("|")]
+
+
 def make_case(target, document, files, model):
     strategy, layers = document["strategy"], document["model"]["layers"]
     case = {
-        "model": model,
+        "model": model, "stages": count_layers(document["layout"] or ""),
         "world": strategy["world_size"], "micro_batches": strategy["micro_batches"], "layers": layers,
         "tp": strategy["tp"], "pp": strategy["pp"], "global_batch": strategy["global_batch"],
         "experts": strategy["experts_per_rank"] * strategy["ep"], "files": files,

@@ -120,10 +120,8 @@ def check_pipeline(case, scope):
 
     layers = [LayerSpec(Embedding), *(LayerSpec(DecoderLayer) for _ in range(case["layers"])), LayerSpec(Head)]
     module = scope["pipeline"](layers, DecoderLayer, None)
-    each = case["layers"] // case["pp"]
-    if [module.parts[i + 1] - module.parts[i] for i in range(case["pp"])] != [
-        each + (i == 0) + (i == case["pp"] - 1) for i in range(case["pp"])
-    ]:
+    planned = [n + (i == 0) + (i == case["pp"] - 1) for i, n in enumerate(case["stages"])]
+    if [module.parts[i + 1] - module.parts[i] for i in range(case["pp"])] != planned:
         raise ValueError(f"stages hold other layers than planned: {module.parts}")
 
 
