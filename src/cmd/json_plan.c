@@ -22,6 +22,7 @@ json_best(struct jsonw *w, const struct request *request, const struct plan *pla
 		jsonw_close(w);
 	}
 	jsonw_close(w);
+	jsonw_int(w, "not_told_apart", not_told_apart(plan));
 }
 
 static void

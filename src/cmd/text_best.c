@@ -158,12 +158,11 @@ any_at_risk(const struct plan *plan)
 	return false;
 }
 
-/* Plans so near the best one that their order is not to be trusted. */
-static int
+int
 not_told_apart(const struct plan *plan)
 {
-	double near_s = plan->best[0].step_s * (1 + step_tell_apart);
-	int n = 1;
+	double near_s = plan->n_best > 0 ? plan->best[0].step_s * (1 + step_tell_apart) : 0;
+	int n = plan->n_best > 0;
 
 	while (n < plan->n_best && plan->best[n].step_s < near_s)
 		n++;
