@@ -213,8 +213,8 @@ measure_apart(struct stage *stage, int64_t steps, struct measured *m)
 	if (run_steps(stage, steps < APART_STEPS ? steps : APART_STEPS, medians) != 0 ||
 	    gather_times(stage->s, medians, apart) != 0)
 		return -1;
-	for (i = 0; i < 2; i++)
-		o->comm_s += apart->parts[traffic[i]][0].max + apart->parts[traffic[i]][1].max;
+	for (i = 0; i < 2; i++) /* whoever comes last waits for nobody */
+		o->comm_s += apart->parts[traffic[i]][0].min + apart->parts[traffic[i]][1].min;
 	o->compute_s = apart->step_s.max - o->comm_s;
 	weights_overlap(&stage->weights, true);
 	return 0;

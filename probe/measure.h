@@ -50,7 +50,7 @@ struct measured {
 	struct transfer_row transfers[MAX_TRANSFERS];
 	int n_products;
 	struct product_row products[MAX_PRODUCTS];
-	double copy_Bps, launch_s;
+	double copy_Bps, permute_Bps, launch_s;
 	int engine;				 /* enum grouped_engine, the faster one */
 	double engine_s[GROUPED_ENGINES];	 /* 0: not there */
 	struct overlapped experts_overlap;	 /* an all-to-all and expert products */

@@ -376,6 +376,48 @@ run_tiny(struct bench *b, void *context)
 	return 0;
 }
 
+struct permutation {
+	int32_t *rows; /* on the device */
+	int64_t n, width;
+};
+
+static int
+run_permute(struct bench *b, void *context)
+{
+	const struct permutation *p = context;
+	struct backend *backend = &b->s->backend;
+
+	return backend->ops->gather(backend, b->b, b->a, p->rows, p->n, p->width);
+}
+
+/* Rows of the model's width, far from where they were; each is read and written once. */
+static int
+bench_permute(struct bench *b, const struct dims *d)
+{
+	enum { MOST_ROWS = 1 << 16, APART = 7919 };
+	struct backend *backend = &b->s->backend;
+	size_t row_bytes = (size_t)d->h * backend->ops->act_bytes;
+	struct permutation p = {.n = (int64_t)(b->bytes / row_bytes), .width = d->h};
+	int32_t *host;
+	double seconds = 0;
+	int64_t i;
+	int result;
+
+	p.n = p.n > MOST_ROWS ? MOST_ROWS : p.n;
+	host = arena_array(b->s->arena, (size_t)p.n + 1, sizeof(*host));
+	for (i = 0; i < p.n; i++)
+		host[i] = (int32_t)(i * APART % p.n);
+	p.rows = session_alloc(b->s, (size_t)(p.n + 1) * sizeof(*host));
+	if (!p.rows)
+		return -1;
+	if (backend->ops->put(backend, ELEMENT_INT32, p.rows, host, p.n) != 0)
+		return session_fail(b->s, "filling");
+	result = time_work(b, run_permute, &p, &seconds);
+	session_release(b->s, p.rows, (size_t)(p.n + 1) * sizeof(*host));
+	b->m->permute_Bps = seconds > 0 ? 2 * (double)p.n * (double)row_bytes / seconds : 0;
+	return result;
+}
+
 static int
 bench_compute(struct bench *b, const struct dims *d)
 {
@@ -391,6 +433,8 @@ bench_compute(struct bench *b, const struct dims *d)
 		return -1;
 	b->m->copy_Bps =
 	    seconds > 0 ? 3 * (double)b->bytes / seconds : 0; /* two reads, one write */
+	if (bench_permute(b, d) != 0)
+		return -1;
 	if (time_work(b, run_tiny, NULL, &seconds) != 0)
 		return -1;
 	b->m->launch_s = seconds / 100;

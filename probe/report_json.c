@@ -110,6 +110,9 @@ json_memory(struct jsonw *w, const struct session *s, const struct probe_result 
 
 	jsonw_open(w, "memory");
 	jsonw_double(w, "capacity_bytes", s->plan->capacity_bytes);
+	jsonw_int(w, "communicators", s->communicators);
+	json_optional(
+	    w, "communicator_bytes", s->backend.ops->times_count, (double)s->communicator_bytes);
 	jsonw_list(w, "stages");
 	for (stage = 0; stage < r->measured.n_stages; stage++) {
 		const struct memory_account *m = &r->measured.memory[stage];
@@ -220,6 +223,7 @@ json_compute(struct jsonw *w, const struct measured *m)
 	jsonw_close(w);
 	jsonw_open(w, "device");
 	jsonw_double(w, "memory_Bps", m->copy_Bps);
+	jsonw_double(w, "permute_Bps", m->permute_Bps);
 	jsonw_double(w, "launch_s", m->launch_s);
 	jsonw_string(w, "grouped_engine", grouped_names[m->engine]);
 	jsonw_close(w);
@@ -228,13 +232,15 @@ json_compute(struct jsonw *w, const struct measured *m)
 static void
 json_overlap(struct jsonw *w, const char *name, const struct overlapped *o)
 {
-	if (overlap_hidden(o) < 0)
+	double hidden = overlap_hidden(o);
+
+	if (!(o->both_s > 0))
 		return;
 	jsonw_open(w, name);
 	jsonw_double(w, "compute_s", o->compute_s);
 	jsonw_double(w, "communication_s", o->comm_s);
 	jsonw_double(w, "both_s", o->both_s);
-	jsonw_double(w, "hidden", overlap_hidden(o));
+	json_optional(w, "hidden", o->compute_s > 0 && o->comm_s > 0, hidden);
 	jsonw_close(w);
 }
 

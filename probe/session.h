@@ -95,6 +95,8 @@ struct session {
 	int open_part; /* on the computation's stream, -1 none: a collective inside interrupts it */
 	struct part_time parts[PARTS][2];
 	uint64_t allocated_bytes, peak_bytes;
+	int communicators;	     /* of this rank, the world's among them */
+	uint64_t communicator_bytes; /* what they took of the device up to their first use */
 	uint64_t free_at_start; /* on the device, before anything was made */
 };
 

@@ -52,6 +52,7 @@ make_split(struct session *s, int color, int key, const char *name, struct comm 
 
 	control_enter(s->control, "split", name);
 	*comm = NULL;
+	s->communicators += color >= 0;
 	result = session_progress(s,
 	    s->backend.ops->split(&s->backend, s->world_comm, color, key, comm), STREAM_COMM, name);
 	control_leave(s->control);
@@ -263,19 +264,19 @@ make_world(struct session *s)
 	if (control_share(s->control, id, sizeof(id)) != 0)
 		return -1;
 	control_enter(s->control, "init", "world");
+	s->communicators++;
 	result = session_progress(
 	    s, s->backend.ops->world(&s->backend, id, &s->world_comm), STREAM_COMM, "the world");
 	control_leave(s->control);
 	return result;
 }
 
-int
-session_groups(struct session *s)
+static int
+make_all(struct session *s)
 {
 	struct group_comm dp = {0};
 	int which;
 
-	control_phase(s->control, "groups");
 	if (make_world(s) != 0)
 		return -1;
 	for (which = 0; which < GROUP_EMBEDDING; which++)
@@ -291,4 +292,20 @@ session_groups(struct session *s)
 		    s->control, "the plan's groups have no 'dp' with rank %d", s->rank);
 	s->dp = dp.index;
 	return make_pipeline(s);
+}
+
+/* All ranks begin and end together, so that ranks that share a device measure the same. */
+int
+session_groups(struct session *s)
+{
+	uint64_t before, after;
+
+	control_phase(s->control, "groups");
+	before = s->backend.ops->free_bytes(&s->backend);
+	if (control_barrier(s->control) != 0 || make_all(s) != 0 ||
+	    control_barrier(s->control) != 0)
+		return -1;
+	after = s->backend.ops->free_bytes(&s->backend);
+	s->communicator_bytes = before > after ? before - after : 0;
+	return control_barrier(s->control);
 }

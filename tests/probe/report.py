@@ -25,7 +25,7 @@ if sys.argv[2] == "capacity":
 if sys.argv[2] == "one-expert":
     assert tokens["ranks_without"] > 0 and tokens["max_over_mean"] > 2, tokens
 if sys.argv[2] in ("ep2-edp2", "no-overlap"):
-    assert ("data_parallel_overlap" in report) == (sys.argv[2] == "ep2-edp2"), report.keys()
+    assert ("data_parallel_overlap" in report) == (sys.argv[2] == "ep2-edp2"), report
 measured = {part["name"] for part in report["parts"]}
 assert {"embedding", "attention", "router", "permute", "experts", "head_and_loss",
         "optimizer"} <= measured, measured
