@@ -16,14 +16,18 @@
  * Sources: leaf modules of MooreThreads/SimuMax, NVIDIA/Megatron-LM layer code;
  * checked against measured allocator peaks. DeepSeek-V3's MoE layer at T = 4096
  * is 457,216 bytes a token, Mixtral-8x7B's 241,856.
- * Recompute modules are Megatron's; what each drops stands in its row.
+ * Recompute modules are Megatron's; what each drops stands in its row, and what
+ * its fine-grained offloading can move: inputs of norms (not under CUDA graphs),
+ * of projections, of the attention core, of fc1 and of the experts' activation.
  * Ignored: dropout masks, rotary tables, allocator rounding.
  */
 #include <math.h>
 
 #include "planner/evaluator.h"
 
-/* One kept tensor: its bytes and the modules that drop it. */
+/* One kept tensor: its bytes and the modules that drop it, and whether it can go to the host. */
+enum { TO_HOST = 1 << 30, NORM_TO_HOST = 1 << 29 };
+
 struct kept {
 	double bytes;
 	unsigned dropped_by;
@@ -62,9 +66,9 @@ keep_gqa(struct kept_list *list, const struct mixer *m, const struct sizes *z, d
 	double q = a * (double)m->head_dim, k = kv * (double)m->head_dim;
 	double v = kv * (double)m->value_dim, out = a * (double)m->value_dim;
 
-	keep(list, 2 * z->T * h, 0);                                /* norm in */
-	keep(list, column_input(z, h), MODULE_LAYERNORM);           /* qkv in */
-	keep(list, 2 * z->M * (q + k + v + out), 0);                /* core: q, k, v, out */
+	keep(list, 2 * z->T * h, NORM_TO_HOST);                     /* norm in */
+	keep(list, column_input(z, h), MODULE_LAYERNORM | TO_HOST); /* qkv in */
+	keep(list, 2 * z->M * (q + k + v + out), TO_HOST);          /* core: q, k, v, out */
 	keep(list, 4 * z->M * a, 0);                                /* log-sum-exp */
 	keep(list, row_input_copy(z, out), 0);
 	if (m->qk_norm != QK_NORM_NONE)
@@ -80,12 +84,12 @@ keep_mla(struct kept_list *list, const struct mixer *m, const struct sizes *z, d
 	double qk = a * (double)(m->nope_dim + m->rope_dim), v = a * (double)m->value_dim;
 	double latent = (double)(m->q_rank + m->kv_rank);
 
-	keep(list, 2 * z->T * h, 0);                                   /* norm in */
-	keep(list, column_input(z, h), MODULE_LAYERNORM);              /* down projections in */
+	keep(list, 2 * z->T * h, NORM_TO_HOST);                        /* norm in */
+	keep(list, column_input(z, h), MODULE_LAYERNORM | TO_HOST);    /* down projections in */
 	keep(list, 2 * z->T * latent, 0);                              /* latent norms in */
 	keep(list, column_input(z, latent), MODULE_MLA_UP_PROJ);       /* up projections in */
-	keep(list, 2 * z->M * (2 * qk + v), MODULE_MLA_UP_PROJ);       /* q, k, v */
-	keep(list, 2 * z->M * v, 0);                                   /* core out, o_proj in */
+	keep(list, 2 * z->M * (2 * qk + v), MODULE_MLA_UP_PROJ | TO_HOST); /* q, k, v */
+	keep(list, 2 * z->M * v, TO_HOST);                             /* core out, o_proj in */
 	keep(list, 4 * z->M * a, 0);                                   /* log-sum-exp */
 	keep(list, row_input_copy(z, v), 0);
 }
@@ -96,7 +100,7 @@ keep_dense(struct kept_list *list, const struct ffn *f, const struct sizes *z, d
 	double width = (double)f->dense_width / z->tp;
 	double gates = f->ungated ? 1 : 2, input = z->fp8 > 0 ? 1 : 2;
 
-	keep(list, 2 * z->T * h, 0);                                           /* norm in */
+	keep(list, 2 * z->T * h, NORM_TO_HOST);                                /* norm in */
 	keep(list, column_input(z, h), MODULE_LAYERNORM | MODULE_MLP);         /* fc1 in */
 	keep(list, 2 * z->M * gates * width, MODULE_MLP);                      /* gate, up */
 	keep(list, input * z->M * width, MODULE_MLP);                          /* product, fc2 in */
@@ -110,11 +114,11 @@ keep_moe(struct kept_list *list, const struct ffn *f, const struct sizes *z, dou
 	double gates = f->ungated ? 1 : 2, input = z->fp8 > 0 ? 1 : 2;
 
 	if (f->dense_width == 0)
-		keep(list, 2 * z->T * h, 0);                            /* norm in */
+		keep(list, 2 * z->T * h, NORM_TO_HOST);                 /* norm in */
 	keep(list, 2 * z->T * h, MODULE_LAYERNORM);                     /* router in, shared expert in */
 	keep(list, 8 * (double)f->experts * z->T, MODULE_MOE);          /* router probabilities */
-	keep(list, rows * input * h, MODULE_MOE);                       /* fc1 in */
-	keep(list, rows * 2 * gates * width, MODULE_MOE);               /* gate, up */
+	keep(list, rows * input * h, MODULE_MOE | TO_HOST);             /* fc1 in */
+	keep(list, rows * 2 * gates * width, MODULE_MOE | TO_HOST);     /* gate, up */
 	keep(list, rows * input * width, MODULE_MOE | MODULE_MOE_ACT);  /* product, fc2 in */
 	keep(list, z->M * (2 * gates + input) * shared, MODULE_MOE | MODULE_SHARED_EXPERTS);
 }
@@ -152,6 +156,15 @@ transients(struct activations *act, const struct layer_kind *kind, const struct 
 	act->transient = input_gradient + fmax(ffn, experts) + act->moe_buffers;
 }
 
+/* Which rows go to the host. */
+static unsigned
+moved_rows(const struct strategy *s)
+{
+	if (s->offload != OFFLOAD_ACTIVATIONS)
+		return 0;
+	return s->cuda_graphs ? TO_HOST : TO_HOST | NORM_TO_HOST;
+}
+
 struct activations
 layer_activations(const struct evaluator *e, int k, const struct strategy *s,
     const struct sizes *z, double load)
@@ -172,11 +185,17 @@ layer_activations(const struct evaluator *e, int k, const struct strategy *s,
 	if (kind->ffn.experts > 0)
 		keep_moe(&list, &kind->ffn, z, h, rows);
 	for (int i = 0; i < list.n; i++) {
-		act.full += list.rows[i].bytes;
-		if (!(list.rows[i].dropped_by & dropped))
-			act.kept += list.rows[i].bytes;
+		const struct kept *row = &list.rows[i];
+		double there = row->dropped_by & moved_rows(s) ? s->offload_fraction : 0;
+
+		act.full += row->bytes;
+		if (row->dropped_by & dropped)
+			continue;
+		act.kept += (1 - there) * row->bytes;
+		act.offloaded += there * row->bytes;
 	}
 	transients(&act, kind, s, z, h, rows);
+	act.transient += act.offloaded; /* of the layer before, on its way */
 	return act;
 }
 

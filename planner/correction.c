@@ -43,6 +43,7 @@ corrected_of(enum time_part part)
 		return CORRECTED_TRAFFIC;
 	case TIME_DATA_PARALLEL:
 	case TIME_OPTIMIZER:
+	case TIME_OFFLOAD:
 		return CORRECTED_DATA;
 	default:
 		return CORRECTED_COMPUTE;
@@ -56,14 +57,14 @@ observation_of(const struct estimate *e, double measured_s)
 	struct observation o = {
 	    .measured_s = measured_s, .spread = rate_table[RATE_SPREAD_STEP].value};
 	double once = e->exposed_s[TIME_DATA_PARALLEL] + e->exposed_s[TIME_OPTIMIZER] +
-		      e->exposed_s[TIME_STEP];
+		      e->exposed_s[TIME_OFFLOAD] + e->exposed_s[TIME_STEP];
 	double bubble = e->exposed_s[TIME_BUBBLE], staged = e->step_s - once - bubble;
 	double grow = staged > 0 ? 1 + bubble / staged : 1;
 	int part;
 
 	for (part = 0; part < TIME_PARTS; part++) {
 		bool is_once = part == TIME_DATA_PARALLEL || part == TIME_OPTIMIZER ||
-			       part == TIME_STEP;
+			       part == TIME_OFFLOAD || part == TIME_STEP;
 
 		if (part != TIME_BUBBLE)
 			o.predicted_s[corrected_of((enum time_part)part)] +=

@@ -10,11 +10,11 @@ const char *const memory_part_names[] = {"weights", "gradients", "optimizer", "w
     "activations", "logits", "moe_buffers", "runtime", "fragmentation", NULL};
 const char *const time_part_names[] = {"attention", "mlp", "experts", "memory_bound", "head",
     "recompute", "host", "all_to_all", "tensor_parallel", "context_parallel", "pipeline", "bubble",
-    "data_parallel", "optimizer", "step_overhead", NULL};
+    "data_parallel", "optimizer", "offload", "step_overhead", NULL};
 const char *const time_part_labels[] = {"attention", "dense MLP and shared experts", "expert GEMM",
     "norms, permutation, casts", "output head and loss", "recompute", "host launches",
     "all-to-all", "tensor-parallel traffic", "context-parallel traffic", "stage hand-off", "bubble",
-    "gradient and parameter traffic", "optimizer", "once a step", NULL};
+    "gradient and parameter traffic", "optimizer", "host memory", "once a step", NULL};
 const char *const verdict_names[] = {"fits", "at-risk", "oom", "invalid", NULL};
 
 /* Out of memory when even the low end of the band is too much, at risk when only its high end is. */
@@ -37,6 +37,7 @@ memory_of_stages(const struct evaluator *e, const struct strategy *s, struct cos
 		struct stage_memory one, *m = stages ? &stages[i] : &one;
 
 		stage_memory(e, s, c, layout, i, stages != NULL, m);
+		estimate->host_bytes += m->host_bytes / layout->pp;
 		skewed_low = fmax(skewed_low, m->skewed_bytes * m->low_bytes / m->total_bytes);
 		skewed_high = fmax(skewed_high, m->skewed_bytes * m->high_bytes / m->total_bytes);
 		if (m->total_bytes > estimate->worst_bytes) {
@@ -71,6 +72,17 @@ step_band(const struct evaluator *e, const struct strategy *s, struct estimate *
 	estimate->step_high_s = estimate->step_s * high;
 }
 
+/* All GPUs of a node share its memory. */
+static void
+memory_of_host(const struct evaluator *e, struct estimate *estimate)
+{
+	double capacity = e->cluster->host.memory_bytes.value;
+
+	estimate->host_bytes *= (double)e->cluster->gpus_per_node;
+	if (capacity > 0 && estimate->host_bytes > capacity)
+		estimate->verdict = estimate->skewed_verdict = VERDICT_OOM;
+}
+
 static void
 throughput(const struct evaluator *e, const struct strategy *s, struct estimate *estimate)
 {
@@ -102,6 +114,7 @@ evaluate_with(const struct evaluator *e, const struct strategy *s, const struct 
     double limit_s, struct arena *scratch, struct stage_memory *stages, struct estimate *estimate)
 {
 	struct costs c;
+	bool is_below;
 
 	memset(estimate, 0, sizeof(*estimate));
 	costs_init(e, s, stages != NULL, &c);
@@ -114,7 +127,9 @@ evaluate_with(const struct evaluator *e, const struct strategy *s, const struct 
 	estimate->n_stages = (int)s->pp;
 	estimate->stages = stages;
 	memory_of_stages(e, s, &c, &estimate->layout, stages, estimate);
-	if (!step_time(e, s, &c, &estimate->layout, limit_s, scratch, estimate))
+	is_below = step_time(e, s, &c, &estimate->layout, limit_s, scratch, estimate);
+	memory_of_host(e, estimate);
+	if (!is_below)
 		return false;
 	throughput(e, s, estimate);
 	return true;

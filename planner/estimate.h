@@ -42,6 +42,7 @@ enum time_part {
 	TIME_BUBBLE,
 	TIME_DATA_PARALLEL,  /* gradients, parameter gathers, FSDP */
 	TIME_OPTIMIZER,
+	TIME_OFFLOAD,        /* copies to and from host memory, the optimizer there */
 	TIME_STEP,           /* once a step: data, logging */
 	TIME_PARTS
 };
@@ -56,6 +57,7 @@ struct stage_memory {
 	double allocated_bytes; /* what the framework's allocator reports: without runtime and fragmentation */
 	double total_bytes;
 	double low_bytes, high_bytes; /* four of five runs lie between */
+	double host_bytes;      /* activations of a GPU in host memory */
 	double skewed_bytes;    /* total with the fullest expert rank at SKEWED_LOAD x the mean */
 	int layers;
 	int in_flight;          /* chunks alive at the peak (micro-batches when vpp is 1) */
@@ -71,6 +73,7 @@ struct estimate {
 	double worst_bytes;       /* total of the worst stage */
 	double worst_low_bytes, worst_high_bytes; /* its band: four of five runs lie inside */
 	double capacity_bytes;    /* usable - reserve */
+	double host_bytes;        /* of a node's memory that what is offloaded takes */
 	enum verdict verdict;     /* at the job's load */
 	enum verdict skewed_verdict; /* at 1.7 x the mean */
 

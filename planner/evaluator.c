@@ -133,8 +133,10 @@ strategy_refusal(const struct strategy *s)
 		bool chosen;
 		const char *name;
 	} rows[] = {
-	    {s->offload == OFFLOAD_ACTIVATIONS, "offloaded activations"},
-	    {s->offload == OFFLOAD_OPTIMIZER, "an offloaded optimizer"},
+	    {s->offload == OFFLOAD_ACTIVATIONS && s->framework != FRAMEWORK_MEGATRON,
+		"activations offloaded by another framework than Megatron-LM"},
+	    {s->offload == OFFLOAD_OPTIMIZER && s->framework == FRAMEWORK_TORCHTITAN,
+		"FSDP's offload of parameters, gradients and optimizer together"},
 	    {s->gtp > 1 || s->egtp > 1, "weight shards beside tensor parallelism (gtp, egtp)"},
 	};
 

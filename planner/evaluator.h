@@ -104,6 +104,7 @@ struct activations {
 	double full;       /* with nothing recomputed: what a replay brings back */
 	double transient;  /* beyond `full`, while the layer's backward runs */
 	double moe_buffers; /* part of transient that belongs to the dispatcher */
+	double offloaded;   /* kept in host memory */
 };
 struct activations layer_activations(const struct evaluator *evaluator, int kind,
     const struct strategy *strategy, const struct sizes *sizes, double load);
@@ -163,6 +164,15 @@ struct costs {
 /* `costs` may come uninitialised; the skewed activations are filled only on request. */
 void costs_init(const struct evaluator *evaluator, const struct strategy *strategy, bool with_skew,
     struct costs *costs);
+
+/* Seconds of the share of an optimizer step that the host does, on so many elements of a GPU. */
+double offload_optimizer_s(
+    const struct evaluator *evaluator, const struct strategy *strategy, double elements);
+/* Host memory that they take. */
+double offload_optimizer_bytes(const struct strategy *strategy, double elements);
+/* Copies of offloaded activations that a layer's passes do not hide. */
+void offload_layer_time(const struct evaluator *evaluator, const struct activations *activations,
+    struct layer_time *time);
 
 /* How a strategy's stages run, as its ranks see it: DualPipe is a V on half of them. */
 struct pipeline pipeline_of(const struct strategy *strategy);

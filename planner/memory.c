@@ -59,6 +59,35 @@ chunk_bytes(const struct evaluator *e, const struct strategy *s, const struct co
 	return bytes;
 }
 
+/* Bytes that one pass of a chunk keeps on the host. */
+static double
+chunk_host_bytes(const struct evaluator *e, const struct costs *c, const struct layout *layout,
+    int chunk)
+{
+	double bytes = 0;
+
+	for (int l = layout->first[chunk]; l < layout->first[chunk + 1]; l++)
+		bytes += c->activations[e->model->kind_of[l]].offloaded;
+	if (chunk_has_mtp(e, layout, chunk))
+		bytes += (double)e->model->mtp_layers * c->activations[e->n_kinds].offloaded;
+	return bytes;
+}
+
+static double
+stage_host_bytes(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    const struct layout *layout, int stage)
+{
+	int chunks[LAYOUT_MAX_CHUNKS], n = rank_chunks(s, layout, stage, chunks), passes;
+	struct pipeline pipeline = pipeline_of(s);
+	double bytes[LAYOUT_MAX_CHUNKS];
+
+	if (s->offload != OFFLOAD_ACTIVATIONS)
+		return 0;
+	for (int v = 0; v < n; v++)
+		bytes[v] = chunk_host_bytes(e, c, layout, chunks[v]);
+	return schedule_peak(&pipeline, layout_stage(layout, chunks[0]), bytes, &passes);
+}
+
 /* The largest surplus of one layer's backward over what is kept of it. */
 static double
 backward_surplus(const struct evaluator *e, const struct strategy *s, const struct costs *c,
@@ -224,6 +253,7 @@ stage_memory(const struct evaluator *e, const struct strategy *s, struct costs *
 	if (weight_copies(s) > 1)
 		m->layers += layout_stage_layers(layout, layout->pp - 1 - stage);
 	stage_state(e, s, c, layout, stage, present, m);
+	m->host_bytes = stage_host_bytes(e, s, c, layout, stage);
 	state = m->parts[MEMORY_WEIGHTS] + m->parts[MEMORY_GRADIENTS] +
 	    m->parts[MEMORY_OPTIMIZER] + m->parts[MEMORY_WGRAD_BUFFERS];
 	acts = peak_events(e, s, c, c->activations, layout, stage, present, m);

@@ -199,6 +199,23 @@ try_smaller_state(struct search *search, struct near_miss *miss)
 	}
 }
 
+/* What costs most time comes last. */
+static void
+try_offload(struct search *search, struct near_miss *miss)
+{
+	struct job job = *search->job;
+
+	if (job.base.offload != OFFLOAD_NONE || job.base.framework == FRAMEWORK_TORCHTITAN)
+		return;
+	job.base.offload = OFFLOAD_OPTIMIZER;
+	job.base.offload_fraction = 1;
+	try_change(search, miss, &job, search->cluster, "--offload optimizer");
+	if (job.base.framework != FRAMEWORK_MEGATRON)
+		return;
+	job.base.offload = OFFLOAD_ACTIVATIONS;
+	try_change(search, miss, &job, search->cluster, "--offload activations");
+}
+
 static void
 try_shorter(struct search *search, struct near_miss *miss)
 {
@@ -316,6 +333,7 @@ search_near_miss(struct search *search, struct plan *plan)
 	plan->miss = miss;
 	try_without_limits(search, miss);
 	try_smaller_state(search, miss);
+	try_offload(search, miss);
 	try_shorter(search, miss);
 	try_more_nodes(search, miss);
 }

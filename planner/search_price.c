@@ -106,6 +106,17 @@ set_exact(const struct search *search, struct candidate *c, const struct estimat
 	c->state = c->step_s > search->cap_step_s ? CANDIDATE_OVER_LIMIT : CANDIDATE_EXACT;
 }
 
+/* What is offloaded beyond the memory of a node, by its GPUs. */
+static double
+host_excess(const struct search *search, const struct estimate *estimate)
+{
+	double capacity = search->cluster->host.memory_bytes.value;
+
+	if (capacity <= 0)
+		return 0;
+	return (estimate->host_bytes - capacity) / (double)search->cluster->gpus_per_node;
+}
+
 /* A lower bound of the step on the candidate's layout is all that is known. */
 static void
 set_laid_out(struct candidate *c, double least_s)
@@ -193,6 +204,11 @@ find(struct search *search, struct candidate *c, double limit, struct found *fou
 			return;
 		is_below = evaluate_below(search->evaluator, s, &layout, step_limit(search, limit),
 		    search->scratch, NULL, &found->estimate);
+		if (host_excess(search, &found->estimate) > 0) {
+			does_not_fit(search, c,
+			    search->capacity_bytes + host_excess(search, &found->estimate));
+			return;
+		}
 		if (found->estimate.worst_bytes <= search->cap_bytes) {
 			if (is_below)
 				set_exact(search, c, &found->estimate);

@@ -179,9 +179,10 @@ data_parallel(const struct strategy *s, const struct costs *c, double dense, dou
 	return t;
 }
 
-/* Zeroing, norm and clip over local gradients; Adam reads and writes its shard. */
+/* Zeroing, norm and clip over local gradients; Adam reads and writes its shard, here or on the host. */
 static double
-optimizer_s(const struct evaluator *e, const struct strategy *s, double dense, double expert)
+optimizer_s(const struct evaluator *e, const struct strategy *s, double dense, double expert,
+    double *offload_s, double *host_bytes)
 {
 	double g = s->grad_type == FLOAT_BF16 ? 2 : 4;
 	double moments = s->moment_type == FLOAT_FP32 ? 8 : s->moment_type == FLOAT_BF16 ? 4 : 2;
@@ -190,8 +191,11 @@ optimizer_s(const struct evaluator *e, const struct strategy *s, double dense, d
 	double copies = s->zero >= 1 ? weight_copies(s) : 1;
 	double shard = (dense / dense_ranks + expert / expert_ranks) / copies;
 	double held = s->zero >= 2 ? shard : dense + expert;
+	double here = s->offload == OFFLOAD_OPTIMIZER ? 1 - s->offload_fraction : 1;
 
-	return (3 * g * held + shard * (g + 2 * (4 + moments) + 2)) /
+	*offload_s = offload_optimizer_s(e, s, shard);
+	*host_bytes = offload_optimizer_bytes(s, shard);
+	return (3 * g * held + here * shard * (g + 2 * (4 + moments) + 2)) /
 	    memory_Bps(&e->cluster->gpu);
 }
 
@@ -200,7 +204,8 @@ struct stage_after {
 	double forward_s, backward_s; /* of one micro-batch */
 	double dense, expert;         /* elements on a rank */
 	struct traffic traffic;
-	double optimizer_s;
+	double optimizer_s, offload_s;
+	double host_bytes;            /* of host memory that a rank takes for its optimizer */
 };
 
 static void
@@ -245,6 +250,12 @@ step_constant_s(const struct evaluator *e, const struct strategy *s)
 	return rate_table[RATE_STEP_S].value * corrected_factor(e, s, CORRECTED_HOST);
 }
 
+static double
+stage_after_s(const struct stage_after *after)
+{
+	return after->traffic.exposed_s + after->optimizer_s + after->offload_s;
+}
+
 static bool
 same_work(const struct stage_after *a, const struct stage_after *b)
 {
@@ -273,7 +284,9 @@ stage_after(const struct evaluator *e, const struct strategy *s, const struct co
 	}
 	after->traffic =
 	    data_parallel(s, c, after->dense, after->expert, after->forward_s, after->backward_s);
-	after->optimizer_s = optimizer_s(e, s, after->dense, after->expert) * factor;
+	after->optimizer_s = factor *
+	    optimizer_s(e, s, after->dense, after->expert, &after->offload_s, &after->host_bytes);
+	after->offload_s *= factor;
 	after->traffic.exposed_s *= factor;
 	after->traffic.hidden_s *= factor;
 }
@@ -292,6 +305,7 @@ stage_parts(const struct schedule_times *times, const struct costs *c,
 	estimate->exposed_s[TIME_DATA_PARALLEL] = after->traffic.exposed_s;
 	estimate->hidden_s[TIME_DATA_PARALLEL] = after->traffic.hidden_s;
 	estimate->exposed_s[TIME_OPTIMIZER] = after->optimizer_s;
+	estimate->exposed_s[TIME_OFFLOAD] += after->offload_s;
 	estimate->exposed_s[TIME_STEP] = once_s;
 	for (int l = 0; l < CLUSTER_MAX_LEVELS; l++)
 		estimate->traffic_bytes[l] = m * pass->bytes[l] + after->traffic.bytes[l];
@@ -347,7 +361,8 @@ schedule_inputs(const struct evaluator *e, const struct strategy *s, const struc
 /* Parts of an average stage: busy ones of all stages over their number, the rest of the step is bubble. */
 static void
 mean_parts(const struct evaluator *e, const struct strategy *s, const struct costs *c,
-    const struct layout *layout, const struct schedule_times *times, struct estimate *estimate)
+    const struct layout *layout, const struct schedule_times *times, double offload_s,
+    struct estimate *estimate)
 {
 	double m = (double)s->micro_batches, pp = layout->pp, busy = 0, alone = 0;
 	const struct pipeline *p = &times->pipeline;
@@ -367,9 +382,10 @@ mean_parts(const struct evaluator *e, const struct strategy *s, const struct cos
 	busy += alone;
 	estimate->mean_s[TIME_DATA_PARALLEL] = estimate->exposed_s[TIME_DATA_PARALLEL];
 	estimate->mean_s[TIME_OPTIMIZER] = estimate->exposed_s[TIME_OPTIMIZER];
+	estimate->mean_s[TIME_OFFLOAD] += offload_s;
 	estimate->mean_s[TIME_STEP] = estimate->exposed_s[TIME_STEP];
 	busy += estimate->mean_s[TIME_DATA_PARALLEL] + estimate->mean_s[TIME_OPTIMIZER] +
-	    estimate->mean_s[TIME_STEP];
+	    offload_s + estimate->mean_s[TIME_STEP];
 	estimate->mean_s[TIME_BUBBLE] = fmax(0, estimate->step_s - busy);
 }
 
@@ -412,7 +428,8 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 		stage_after(e, s, c, layout, &times, i, i > 0 ? &after[(i + 1) % 2] : NULL, now);
 		if (i == stage)
 			slowest = *now;
-		longest_s = fmax(longest_s, now->traffic.exposed_s + now->optimizer_s);
+		longest_s = fmax(longest_s, stage_after_s(now));
+		estimate->host_bytes += now->host_bytes / layout->pp;
 	}
 	if (scratch && limit_s < INFINITY) {
 		estimate->step_s = schedule_least(&times) + longest_s + once_s;
@@ -434,10 +451,10 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 	estimate->exposed_s[TIME_BUBBLE] = fmax(0, schedule_s - m * slowest_s - alone_s);
 	/* what another stage needs longer for its gradients and update */
 	estimate->exposed_s[TIME_DATA_PARALLEL] +=
-	    longest_s - slowest.traffic.exposed_s - slowest.optimizer_s;
+	    longest_s - stage_after_s(&slowest);
 	estimate->slowest_stage = stage;
 	estimate->step_s = schedule_s + longest_s + once_s;
 	if (scratch)
-		mean_parts(e, s, c, layout, &times, estimate);
+		mean_parts(e, s, c, layout, &times, slowest.offload_s, estimate);
 	return true;
 }

@@ -82,8 +82,10 @@ read_activations(const struct key *key, const struct doc *value, struct strategy
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (value->is_integer ? value->integer > 0 : is_on(value))
-		strategy->offload = OFFLOAD_ACTIVATIONS;
+	if (!(value->is_integer ? value->integer > 0 : is_on(value)))
+		return 0;
+	strategy->offload = OFFLOAD_ACTIVATIONS;
+	strategy->offload_fraction = 1;
 	return 0;
 }
 
@@ -154,7 +156,6 @@ const struct key import_megatron_keys[] = {
 	ROW("use_torch_fsdp2", "zero", KEY_FLAG, NULL, read_torch_fsdp),
 	ROW("zero_stage", "zero", KEY_INT, "0", read_stage),
 	ROW("cpu_offloading_num_layers", "offload", KEY_INT, NULL, read_activations),
-	ROW("fine_grained_activation_offloading", "offload", KEY_FLAG, NULL, read_activations),
 	ROW("overlap_p2p_comm_warmup_flush", "overlap", KEY_FLAG, "0", read_flush),
 	ROW("mixed_precision", "precision", KEY_TEXT, "0", read_mixed_precision),
 	ROW("moe_train_capacity_factor", "capacity", KEY_NUMBER, "0", read_capacity),

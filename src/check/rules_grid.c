@@ -101,6 +101,14 @@ const struct rule rules_grid[] = {
 		.source = "pytorch/pytorch torch/distributed/pipelining/schedules.py, "
 		    "deepseek-ai/DualPipe",
 	},
+	{
+		.id = "GRID-017", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
+		.grid = "1",
+		.message = "activations that are recomputed cannot be offloaded",
+		.hint = "do not offload, or recompute none of moe, core_attn, mla_up_proj",
+		.source = "NVIDIA/Megatron-LM main megatron/core/transformer/"
+		    "transformer_config.py",
+	},
 	{.id = NULL},
 };
 /* clang-format on */

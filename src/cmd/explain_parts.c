@@ -81,6 +81,11 @@ const struct part_text part_texts[] = {
 	    "gathered; ZeRO-3 gathers and reduces every micro-batch", NULL, "planner/steptime.c"},
 	{"optimizer", "time", "reading and writing optimizer state", "bytes of state / bandwidth",
 	    NULL, "planner/steptime.c"},
+	{"offload", "time", "copies to and from host memory, and the optimizer that runs there",
+	    "an element of the shard: 4 bytes there, 4 back over the GPU's host link, 28 bytes of "
+	    "host memory read and written by Adam; activations: what their layer's time does not "
+	    "hide", "contention for the link", "planner/offload.c; DeepSpeed ZeRO-Offload (arXiv "
+	    "2101.06840)"},
 	{"step_overhead", "time", "once a step: data, logging", "0.1 s", NULL,
 	    "planner/rates.c step_overhead"},
 	{.name = NULL},

@@ -118,6 +118,8 @@ json_memory(struct jsonw *w, const struct request *request, const struct estimat
 	jsonw_open(w, "memory");
 	jsonw_double(w, "capacity_bytes", estimate->capacity_bytes);
 	jsonw_int(w, "worst_stage", estimate->worst_stage);
+	if (estimate->host_bytes > 0) /* of a node */
+		jsonw_double(w, "host_bytes", estimate->host_bytes);
 	jsonw_list(w, "stages");
 	for (i = 0; i < estimate->n_stages; i++)
 		json_stage(w, request, estimate, i);
@@ -132,7 +134,8 @@ json_seconds(struct jsonw *w, const char *key, const double seconds[TIME_PARTS])
 
 	jsonw_open(w, key);
 	for (i = 0; i < TIME_PARTS; i++)
-		jsonw_double(w, time_part_names[i], seconds[i]);
+		if (i != TIME_OFFLOAD || seconds[i] > 0) /* only where something is offloaded */
+			jsonw_double(w, time_part_names[i], seconds[i]);
 	jsonw_close(w);
 }
 

@@ -217,7 +217,9 @@ offload_text(struct arena *arena, const struct strategy *s)
 			   ? arena_printf(arena, "optimizer:%g", s->offload_fraction)
 			   : "optimizer";
 	case OFFLOAD_ACTIVATIONS:
-		return "activations";
+		return s->offload_fraction < 1
+			   ? arena_printf(arena, "activations:%g", s->offload_fraction)
+			   : "activations";
 	}
 	return "none";
 }

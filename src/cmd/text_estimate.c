@@ -40,6 +40,7 @@ static void
 print_verdict(struct request *request, const struct estimate *estimate)
 {
 	struct arena *arena = request->arena;
+	double host = request->cluster->host.memory_bytes.value;
 
 	text_line(request, "verdict", "%s: stage %d needs %s %s of %s (%s)",
 	    text_verdict(request, estimate->verdict), estimate->worst_stage,
@@ -52,6 +53,10 @@ print_verdict(struct request *request, const struct estimate *estimate)
 		text_line(request, "", "%s at %.1f x the mean load on the fullest expert rank: %s",
 		    text_verdict(request, estimate->skewed_verdict),
 		    rate_table[RATE_SKEWED_LOAD].value, units_gib(arena, skewed_worst(estimate)));
+	if (estimate->host_bytes > 0)
+		text_line(request, "host", "%s of a node's memory%s%s",
+		    units_gib(arena, estimate->host_bytes), host > 0 ? " of " : "",
+		    host > 0 ? units_gib(arena, host) : ", whose size is not known");
 	text_line(request, "step", "%s %s, %s tokens/s/GPU, %.0f model TFLOP/s/GPU, MFU %s",
 	    units_seconds(arena, estimate->step_s),
 	    text_band(request, estimate->step_s, estimate->step_low_s, estimate->step_high_s),

@@ -111,6 +111,11 @@ const struct key megatron_keys[] = {
 	    megatron_read_offload),
 	ROW("optimizer_offload_fraction", "offload", KEY_NUMBER, "0.12", NULL,
 	    megatron_offload_fraction, megatron_read_offload_fraction),
+	ROW("fine_grained_activation_offloading", "offload", KEY_FLAG, "0.16", NULL,
+	    megatron_offload_activations, megatron_read_offload_activations),
+	PLAIN("offload_modules", KEY_LIST, "0.16", megatron_offload_modules),
+	ROW("activation_offload_fraction", "offload", KEY_NUMBER, "0.19", NULL,
+	    megatron_offload_share, megatron_read_offload_share),
 
 	/* overlap */
 	ROW("tp_comm_overlap", "overlap", KEY_FLAG, NULL, NULL, megatron_overlap_tp,

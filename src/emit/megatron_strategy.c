@@ -481,8 +481,13 @@ megatron_plan_obstacle(const struct plan_view *plan)
 	if (s->cuda_graphs == GRAPHS_FULL && version_compare(s->framework_version, "0.18") < 0)
 		return "a graph of the whole iteration is written for Megatron-LM 0.18 and newer: "
 		       "--cuda-graphs on";
-	if (s->offload == OFFLOAD_ACTIVATIONS)
-		return "what of the activations is offloaded is not in the plan";
+	if (s->offload == OFFLOAD_ACTIVATIONS &&
+	    version_compare(s->framework_version, s->offload_fraction < 1 ? "0.19" : "0.16") < 0)
+		return s->offload_fraction < 1
+			   ? "a share of the activations can be offloaded since 0.19"
+			   : "activations can be offloaded under pipelines since 0.16";
+	if (s->offload == OFFLOAD_ACTIVATIONS && s->cuda_graphs)
+		return "activations offloaded under CUDA graphs need scopes that no plan has";
 	if (s->loss == LOSS_COMPILED)
 		return "a compiled loss is torchtitan's; Megatron-LM has fused and eager";
 	if (s->overlap & OVERLAP_PP && s->pp > 1 && s->vpp == 1)

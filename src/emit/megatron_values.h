@@ -33,6 +33,10 @@ key_read_fn megatron_read_gtp, megatron_read_egtp, megatron_read_order, megatron
     megatron_read_overlap_experts, megatron_read_overlap_tp, megatron_read_overlap_flush,
     megatron_read_loss_fusion, megatron_read_graphs;
 
+/* megatron_offload.c */
+key_write_fn megatron_offload_activations, megatron_offload_modules, megatron_offload_share;
+key_read_fn megatron_read_offload_activations, megatron_read_offload_share;
+
 /* megatron_model.c */
 key_write_fn megatron_layers, megatron_hidden, megatron_ffn, megatron_heads, megatron_gqa,
     megatron_groups, megatron_head_dim, megatron_positions, megatron_position_type, megatron_swiglu,

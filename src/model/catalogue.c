@@ -276,6 +276,42 @@ static const struct gpu_row gpus[] = {
 	  .gpus_per_node = 8, .nic_bits = 200e9, .pcie_Bps = 32e9 },
 };
 
+/*
+ * Hosts: memory channels x rate of the usual two sockets, and what the makers' own
+ * nodes hold. Where nothing is said of the link it is the part's PCIe.
+ */
+#define HOST(name, memory, bandwidth)                                                              \
+	{                                                                                          \
+		name, { .memory_bytes = FACT((memory) * GIB, RECALLED),                            \
+			.memory_Bps = FACT(bandwidth, RECALLED) }                                  \
+	}
+#define GRACE(name)                                                                                \
+	{                                                                                          \
+		name, { .memory_bytes = FACT(960 * GIB, RECALLED),                                 \
+			.memory_Bps = FACT(1024e9, RECALLED),                                      \
+			.link_Bps = FACT(225e9, RECALLED) }                                        \
+	}
+static const struct {
+	const char *gpu;
+	struct host host;
+} hosts[] = {
+	HOST("V100-SXM2-32GB", 512, 153.6e9),  /* 8 channels of DDR4-2400 */
+	HOST("A100-SXM4-40GB", 1024, 409.6e9), /* 16 of DDR4-3200 */
+	HOST("A100-SXM4-80GB", 2048, 409.6e9),
+	HOST("A800-SXM4-80GB", 2048, 409.6e9),
+	HOST("H100-SXM5-80GB", 2048, 614.4e9), /* 16 of DDR5-4800 */
+	HOST("H800-SXM5-80GB", 2048, 614.4e9),
+	HOST("H20-SXM5-96GB", 2048, 614.4e9),
+	HOST("H200-SXM5-141GB", 2048, 614.4e9),
+	HOST("B200-SXM-180GB", 2048, 716.8e9), /* 16 of DDR5-5600 */
+	HOST("B300-SXM-288GB", 2048, 716.8e9),
+	HOST("MI300X-192GB", 2304, 921.6e9),   /* 24 of DDR5-4800 */
+	HOST("MI325X-256GB", 2304, 921.6e9),
+	HOST("MI355X-288GB", 3072, 1152e9),    /* 24 of DDR5-6000 */
+	GRACE("GB200-NVL72"), /* two Grace of 480 GB, 512 GB/s; NVLink-C2C shared by two GPUs */
+	GRACE("GB300-NVL72"),
+};
+
 /* A rack of 18 nodes is the unit that *-nvl72 names; all other slugs name one node. */
 enum { NODE = 1, NVL72_NODES = 18 };
 static const struct node_row nodes[] = {
@@ -349,6 +385,7 @@ static const struct node_row nodes[] = {
 enum {
 	GPUS = sizeof(gpus) / sizeof(gpus[0]),
 	NODES = sizeof(nodes) / sizeof(nodes[0]),
+	HOSTS = sizeof(hosts) / sizeof(hosts[0]),
 };
 
 const struct gpu_row *
@@ -369,6 +406,15 @@ gpu_row_find(const char *name)
 	for (int i = 0; i < GPUS; i++)
 		if (strcmp(gpus[i].gpu.name, name) == 0)
 			return &gpus[i];
+	return NULL;
+}
+
+const struct host *
+host_find(const char *gpu)
+{
+	for (int i = 0; i < HOSTS; i++)
+		if (strcmp(hosts[i].gpu, gpu) == 0)
+			return &hosts[i].host;
 	return NULL;
 }
 

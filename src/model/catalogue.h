@@ -30,6 +30,8 @@ struct node_row {
 	int64_t nodes;		  /* of a bare slug: 1, or the nodes of a rack */
 };
 
+/* The host of the node that a part usually sits in, NULL: not known. */
+const struct host *host_find(const char *gpu);
 /* NULL past the end. */
 const struct gpu_row *gpu_row(int index);
 const struct gpu_row *gpu_row_find(const char *name);

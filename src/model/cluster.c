@@ -64,6 +64,19 @@ usual_domain(const struct gpu_row *row, int64_t gpus_per_node)
 }
 
 static void
+fill_host(struct host *host, const struct gpu_row *row)
+{
+	const struct host *usual = host_find(row->gpu.name);
+
+	if (usual) {
+		host->link_Bps = given_or(host->link_Bps, usual->link_Bps);
+		host->memory_Bps = given_or(host->memory_Bps, usual->memory_Bps);
+		host->memory_bytes = given_or(host->memory_bytes, usual->memory_bytes);
+	}
+	host->link_Bps = given_or(host->link_Bps, catalogue_number(row->pcie_Bps));
+}
+
+static void
 fill_from_row(struct machine *m)
 {
 	const struct gpu_row *row = m->row;
@@ -81,6 +94,7 @@ fill_from_row(struct machine *m)
 	if (m->nics_per_node == 0)
 		m->nics_per_node = m->gpus_per_node;
 	m->nic_bits = given_or(m->nic_bits, catalogue_number(row->nic_bits));
+	fill_host(&m->host, row);
 }
 
 static int
@@ -191,6 +205,7 @@ machine_build(struct arena *arena, struct diags *diags, struct loc loc, const st
 	cluster->nics_per_node = m.nics_per_node;
 	cluster->nic_bits = m.nic_bits;
 	cluster->gpu = m.gpu;
+	cluster->host = m.host;
 	cluster->reserve_bytes = m.reserve_bytes;
 	add_levels(cluster, &m);
 	cluster_set_nodes(cluster, m.nodes);

@@ -58,6 +58,13 @@ struct level {
 	double spread;             /* how far measurements lie from the fit, a fraction; 0 not said */
 };
 
+/* What a node has besides GPUs; 0: not known. */
+struct host {
+	struct quantity link_Bps;     /* of a GPU to host memory, one direction */
+	struct quantity memory_Bps;   /* of the node's memory */
+	struct quantity memory_bytes; /* of the node */
+};
+
 struct cluster {
 	const char *name;
 	int64_t nodes;
@@ -67,6 +74,7 @@ struct cluster {
 	int64_t nics_per_node;
 	struct quantity nic_bits;  /* of one NIC, bit/s */
 	struct gpu gpu;
+	struct host host;
 	int n_levels;
 	struct level levels[CLUSTER_MAX_LEVELS];
 	uint64_t reserve_bytes;    /* kept free on every GPU besides what the model predicts */

@@ -25,6 +25,7 @@ struct machine {
 	uint64_t reserve_bytes;
 	struct traffic_curves link_traffic, node_traffic, network_traffic;
 	double link_spread, node_spread, network_spread;
+	struct host host;
 };
 
 /* NULL after adding errors at `loc`. */

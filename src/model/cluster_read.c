@@ -32,12 +32,19 @@ struct gpu_facts {
 	int origin;
 };
 
+struct host_facts {
+	double GBps, memory_GBps;
+	uint64_t memory;
+	int origin;
+};
+
 struct cluster_file {
 	const char *schema, *name;
 	int64_t nodes, gpus_per_node;
 	struct gpu gpu;
 	const struct gpu_row *row;
 	struct link_facts scale_up, in_node, scale_out;
+	struct host_facts host;
 	uint64_t reserve;
 	double hidden_all_to_all;
 	struct measured_runs runs;
@@ -145,6 +152,17 @@ static const struct field gpu_fields[] = {
 	       "how far measurements lie apart, a fraction"),
 	{ .name = NULL },
 };
+
+static const struct field host_fields[] = {
+	NUMBER(struct host_facts, "GBps", GBps, "X", 1e-6, 1e6,
+	       "GB/s between a GPU and host memory in one direction"),
+	NUMBER(struct host_facts, "memory_GBps", memory_GBps, "X", 1e-6, 1e6,
+	       "GB/s of a node's memory"),
+	{ .name = "memory", .arg = "SIZE", .kind = FIELD_BYTES,
+	  .offset = offsetof(struct host_facts, memory), .help = "memory of a node" },
+	ORIGIN(struct host_facts),
+	{ .name = NULL },
+};
 /* clang-format on */
 
 static int
@@ -182,6 +200,15 @@ read_scale_out(
 	struct cluster_file *file = object;
 
 	return read_map(scale_out_fields, &file->scale_out, field, value, context);
+}
+
+static int
+read_host(
+    const struct field *field, void *object, const struct doc *value, struct field_context *context)
+{
+	struct cluster_file *file = object;
+
+	return read_map(host_fields, &file->host, field, value, context);
 }
 
 static const struct field links_fields[] = {
@@ -319,6 +346,8 @@ static const struct field file_fields[] = {
 	  .help = "catalogue name, or a mapping of facts" },
 	{ .name = "links", .arg = "MAP", .kind = FIELD_CUSTOM, .read = read_links,
 	  .help = "scale_up, in_node, scale_out" },
+	{ .name = "host", .arg = "MAP", .kind = FIELD_CUSTOM, .read = read_host,
+	  .help = "memory of a node and the way there, for what is offloaded" },
 	FILE_FIELD("reserve", "SIZE", FIELD_BYTES, reserve, "memory kept free on every GPU"),
 	NUMBER(struct cluster_file, "hidden_all_to_all", hidden_all_to_all, "F", 0, 1,
 	       "measured: share of an all-to-all that runs behind computation"),
@@ -335,6 +364,17 @@ link_number(double value, const struct link_facts *link)
 
 	set_fact(&quantity, value, link->origin);
 	return quantity;
+}
+
+static struct host
+host_from_facts(const struct host_facts *facts)
+{
+	struct host host = {0};
+
+	set_fact(&host.link_Bps, facts->GBps * 1e9, facts->origin);
+	set_fact(&host.memory_Bps, facts->memory_GBps * 1e9, facts->origin);
+	set_fact(&host.memory_bytes, (double)facts->memory, facts->origin);
+	return host;
 }
 
 static struct machine
@@ -364,6 +404,7 @@ machine_from_file(const struct cluster_file *file)
 	    .link_spread = up->spread,
 	    .node_spread = file->in_node.spread,
 	    .network_spread = out->spread,
+	    .host = host_from_facts(&file->host),
 	};
 }
 
@@ -372,6 +413,7 @@ cluster_read(struct arena *arena, struct diags *diags, const struct doc *doc)
 {
 	struct field_context context = {arena, diags};
 	struct cluster_file file = {.scale_up.origin = ORIGIN_FILE,
+	    .host.origin = ORIGIN_FILE,
 	    .in_node.origin = ORIGIN_FILE,
 	    .scale_out.origin = ORIGIN_FILE};
 	int errors = diags->errors;

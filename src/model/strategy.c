@@ -285,11 +285,9 @@ add_overlap(struct str *text, unsigned overlap)
 static void
 add_offload(struct str *text, const struct strategy *s)
 {
-	if (s->offload == OFFLOAD_ACTIVATIONS)
-		add_word(text, "offload", "activations");
-	if (s->offload != OFFLOAD_OPTIMIZER)
+	if (s->offload == OFFLOAD_NONE)
 		return;
-	add_word(text, "offload", "optimizer");
+	add_word(text, "offload", s->offload == OFFLOAD_OPTIMIZER ? "optimizer" : "activations");
 	if (s->offload_fraction < 1) {
 		str_addc(text, ':');
 		add_number(text, s->offload_fraction);

@@ -146,6 +146,20 @@ read_optimizer(
 	return 0;
 }
 
+/* "WORD" or "WORD:F", a share over 0 and at most 1; without one it stays as it is. */
+static bool
+read_share(const char *text, const char *word, double *share)
+{
+	size_t length = strlen(word);
+
+	if (strncmp(text, word, length) != 0)
+		return false;
+	if (text[length] == '\0')
+		return true;
+	return text[length] == ':' && units_parse_number(text + length + 1, share) && *share > 0 &&
+	       *share <= 1;
+}
+
 static int
 read_offload(
     const struct field *field, void *object, const struct doc *value, struct field_context *context)
@@ -158,15 +172,11 @@ read_offload(
 	if (strcmp(text, "none") == 0) {
 		offload = OFFLOAD_NONE;
 		fraction = 0;
-	} else if (strcmp(text, "activations") == 0) {
+	} else if (read_share(text, "activations", &fraction)) {
 		offload = OFFLOAD_ACTIVATIONS;
-		fraction = 0;
-	} else if (strcmp(text, "optimizer") != 0 &&
-		   (strncmp(text, "optimizer:", 10) != 0 ||
-		       !units_parse_number(text + 10, &fraction) ||
-		       !(fraction > 0 && fraction <= 1))) {
+	} else if (!read_share(text, "optimizer", &fraction)) {
 		return refuse_value(field, value, context,
-		    "none, activations, optimizer, or optimizer:F with F over 0 and at most 1");
+		    "none, optimizer, activations, or either with :F, over 0 and at most 1");
 	}
 	strategy->offload = offload;
 	strategy->offload_fraction = fraction;
@@ -328,8 +338,8 @@ const struct field strategy_fields[] = {
 	       "optimizer and the type of its moments (adam:fp32)"),
 	CUSTOM("capacity", "F|dropless", read_capacity, capacity_words,
 	       "expert capacity factor; tokens over it are dropped (dropless)"),
-	CUSTOM("offload", "none|optimizer[:F]|activations", read_offload, offload_words,
-	       "what lives in host memory; F is the share of optimizer state (none)"),
+	CUSTOM("offload", "none|optimizer[:F]|activations[:F]", read_offload, offload_words,
+	       "what lives in host memory; F is the share of it (none)"),
 	CHOICE("loss", "fused|compiled|eager", loss, loss_names,
 	       "cross-entropy kernel: memory that logits take (fused)"),
 	CUSTOM("cuda_graphs", "on|off|full", read_cuda_graphs, graphs_names,

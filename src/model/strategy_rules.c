@@ -79,6 +79,7 @@ const struct grid_rule grid_rules[] = {
 	ROW("MEG-077", MEG | TT, dispatcher_experts, "deepep and hybridep need expert ranks"),
 	ROW("GRID-014", ALL, capacity_allowed, "a capacity factor has experts and is known"),
 	ROW("MEG-097", MEG, overlap_experts, "expert overlap has what it needs"),
+	ROW("GRID-017", MEG, offload_leaves, "offloaded activations are not recomputed"),
 	ROW("DS-036", DS, deepspeed_native_zero, "native MoE excludes zero 3"),
 	ROW("DS-037", DS, deepspeed_pipeline_zero, "pipelines exclude zero 2 and 3"),
 	ROW("DS-055", DS, deepspeed_folding_limits, "AutoEP with tp: no pp, zero 3, offload"),

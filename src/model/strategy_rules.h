@@ -92,5 +92,6 @@ DECLARE_RULE(dispatcher_known);
 DECLARE_RULE(dispatcher_experts);
 DECLARE_RULE(capacity_allowed);
 DECLARE_RULE(overlap_experts);
+DECLARE_RULE(offload_leaves);
 
 #endif

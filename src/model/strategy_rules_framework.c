@@ -408,3 +408,25 @@ overlap_experts_report(const struct grid_rule *rule, const struct strategy *s,
 	BROKEN(rule, diags, "overlap of expert communication %s", overlap_obstacle(s, model));
 	diag_last_hint(diags, "leave 'ep' out of --overlap");
 }
+
+/* What recompute drops cannot be offloaded as well (transformer_config.py). */
+enum { OFFLOADED_MODULES = MODULE_MOE | MODULE_CORE_ATTN | MODULE_MLA_UP_PROJ };
+
+bool
+offload_leaves_holds(const struct strategy *s, const struct model *model)
+{
+	(void)model;
+	if (s->offload != OFFLOAD_ACTIVATIONS || s->recompute.kind == RECOMPUTE_NONE)
+		return true;
+	return s->recompute.kind == RECOMPUTE_SELECTIVE && !(s->recompute.modules & OFFLOADED_MODULES);
+}
+
+void
+offload_leaves_report(const struct grid_rule *rule, const struct strategy *s,
+    const struct model *model, struct diags *diags)
+{
+	(void)model;
+	BROKEN(rule, diags, "activations that %s recompute drops cannot be offloaded",
+	    s->recompute.kind == RECOMPUTE_FULL ? "full" : "selective");
+	diag_last_hint(diags, "use --offload none, or recompute none of moe, core_attn, mla_up_proj");
+}

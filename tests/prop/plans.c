@@ -43,7 +43,7 @@ any_megatron(struct strategy *s)
 	s->precision = (enum precision)plan_next(PRECISIONS);
 	s->grad_type = plan_next(3) ? FLOAT_FP32 : FLOAT_BF16;
 	s->moment_type = plan_next(3) ? FLOAT_FP32 : (enum float_type)plan_next(3);
-	s->offload = plan_next(5) ? OFFLOAD_NONE : OFFLOAD_OPTIMIZER;
+	s->offload = plan_next(5) ? OFFLOAD_NONE : 1 + plan_next(2);
 	s->offload_fraction = s->offload ? (plan_next(2) ? 1 : 0.3) : 0;
 	s->loss = plan_next(2) ? LOSS_FUSED : LOSS_EAGER;
 	s->overlap = plan_next(16);

@@ -14,10 +14,10 @@ const char *const memory_part_names[] = {"weights", "gradients", "optimizer", "w
     "activations", "logits", "moe_buffers", "runtime", "fragmentation", NULL};
 const char *const time_part_names[TIME_PARTS + 1] = {"attention", "mlp", "experts", "memory_bound",
     "head", "recompute", "host", "all_to_all", "tensor_parallel", "context_parallel", "pipeline",
-    "bubble", "data_parallel", "optimizer", "step_overhead", NULL};
+    "bubble", "data_parallel", "optimizer", "offload", "step_overhead", NULL};
 const char *const time_part_labels[TIME_PARTS + 1] = {"attention", "mlp", "experts", "memory_bound",
     "head", "recompute", "host", "all-to-all", "tensor-parallel", "context-parallel", "pipeline",
-    "bubble", "data-parallel", "optimizer", "step", NULL};
+    "bubble", "data-parallel", "optimizer", "offload", "step", NULL};
 const char *const verdict_names[] = {"fits", "at-risk", "oom", "invalid", NULL};
 
 struct evaluator {

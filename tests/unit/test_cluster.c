@@ -237,6 +237,7 @@ Test(cluster, a_file)
 		 "  scale_up: {domain_gpus: 8, GBps: 360, latency_us: 4, origin: measured}\n"
 		 "  scale_out: {nics_per_node: 8, Gbps: 400, latency_us: 8,\n"
 		 "              oversubscription: 1.5}\n"
+		 "host: {GBps: 50, memory: 1TiB}\n"
 		 "reserve: 2GiB\n");
 
 	cr_assert_not_null(c, "%s", diags->last ? diags->last->message : "");
@@ -249,6 +250,9 @@ Test(cluster, a_file)
 	cr_assert_eq(c->levels[1].Bps.origin, ORIGIN_FILE);
 	cr_assert_float_eq(c->levels[1].oversubscription, 1.5, 1e-12);
 	cr_assert_eq(c->reserve_bytes, 2ULL << 30);
+	cr_assert_float_eq(c->host.link_Bps.value, 50e9, 1);
+	cr_assert_float_eq(c->host.memory_bytes.value, 1024 * GIB, 1);
+	cr_assert_float_eq(c->host.memory_Bps.value, 614.4e9, 1); /* the usual node's */
 	cr_assert_float_eq(c->gpu.usable_bytes.value / GIB, 79.6, 1e-9);
 }
 

@@ -142,6 +142,10 @@ static const struct breach {
     {"DS-055", false, SPEED "--auto-ep --tp 2", "does not support ep 1", "--tp 1"},
     {"DS-066", true, SPEED "--offload optimizer:0.5", "a part (0.5) of the optimizer needs zero 3",
 	"--zero 3"},
+    {"GRID-017", false, "--world-size 16 --offload activations --recompute full",
+	"that full recompute drops", "--offload none"},
+    {"GRID-017", false, "--world-size 16 --offload activations --recompute selective:moe",
+	"that selective recompute drops", "none of moe"},
     {"GRID-015", false, TITAN "--zero 1", "torchtitan shards parameters", "--zero 3"},
 };
 
