@@ -17,7 +17,8 @@ struct control;
 
 struct control_options {
 	int rank, world;
-	const char *host; /* of rank 0 */
+	const char *host;	/* of rank 0 */
+	const char *other_host; /* of rank 0 as well: tried by turns with `host`; may be NULL */
 	int port;
 	int listener;	  /* an open one, or -1: rank 0 opens it on `port` */
 	double timeout_s; /* for arriving, for every operation, and for signs of life */

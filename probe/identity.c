@@ -6,8 +6,9 @@
  * torch/distributed/run.py, deepspeed/launcher/launch.py, Slurm's srun(1), Open MPI 4's
  * orterun, Hydra of MPICH and Intel MPI). Rows go from the innermost launcher out: torchrun
  * started by srun wins over srun. Rank, world and place on the node come from one row, never
- * from two. A row whose `promise` is set while its rank is not (an sbatch shell, a wrapper that
- * drops variables) is an error: run like that, the probe would be a world of 1 and call it good.
+ * from two. Slurm's own PMI sets Hydra's names as well, but not its place on the node. A row whose
+ * `promise` is set while its rank is not (an sbatch shell, a wrapper that drops variables) is an
+ * error: run like that, the probe would be a world of 1 and call it good.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -36,10 +37,12 @@ static const struct launcher launchers[] = {
     {"Open MPI", NULL, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
 	"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE",
 	"OMPI_MCA_ess_base_jobid", "start it with mpirun -n RANKS moeplan-probe plan.json"},
-    {"Hydra", NULL, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_SIZE",
+    {"Hydra", "MPI_LOCALRANKID", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL,
 	"PMI_JOBID", NULL, "start it with mpiexec -n RANKS moeplan-probe plan.json"},
     {"Slurm", NULL, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_NTASKS",
 	"SLURM_JOB_ID", "SLURM_STEP_ID", "start it with srun: srun moeplan-probe plan.json"},
+    {"PMI", NULL, "PMI_RANK", "PMI_SIZE", NULL, NULL, "PMI_SIZE", "PMI_JOBID", NULL,
+	"start it with mpiexec -n RANKS moeplan-probe plan.json"},
 };
 enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]), MAX_RANKS = 1 << 20 };
 
@@ -115,6 +118,39 @@ set_token(const struct reader *r, const struct launcher *l, struct identity *ide
 /* Never the launcher's own port: torchrun's store listens there for the whole job. */
 enum { PORT_STEP = 1107 };
 
+static int
+port_beside(int port)
+{
+	return port + PORT_STEP <= 65535 ? port + PORT_STEP : port - PORT_STEP;
+}
+
+/*
+ * NCCL_COMM_ID is rank 0's own address for NCCL's bootstrap (NCCL user guide, environment
+ * variables), so that rank 0 can be reached there when the launcher names no host, or one that
+ * does not answer. The port is NCCL's: ours is beside it.
+ */
+static int
+set_comm_id(const struct reader *r, struct identity *identity)
+{
+	struct identity there = {.port = 0};
+	struct loc loc = {"NCCL_COMM_ID", 0, 0};
+	const char *text = look(r, "NCCL_COMM_ID");
+
+	if (!text)
+		return 0;
+	if (identity_master(r->arena, r->diags, text, &there) != 0 || there.port == 0) {
+		diag_error(r->diags, loc, "'%s' is no HOST:PORT or [ADDRESS]:PORT", text);
+		return -1;
+	}
+	if (identity->port == 0)
+		identity->port = port_beside(there.port);
+	if (identity->master)
+		identity->other_master = there.master;
+	else
+		identity->master = there.master;
+	return 0;
+}
+
 static void
 set_master(const struct reader *r, struct identity *identity)
 {
@@ -122,7 +158,7 @@ set_master(const struct reader *r, struct identity *identity)
 	int port = number(r, "MASTER_PORT", 1, 65535);
 
 	if (port > 0)
-		identity->port = port + PORT_STEP <= 65535 ? port + PORT_STEP : port - PORT_STEP;
+		identity->port = port_beside(port);
 	if (identity->world == 1 || identity->local_world == identity->world)
 		identity->master = "127.0.0.1";
 	if (master)
@@ -154,7 +190,7 @@ read_row(const struct reader *r, const struct launcher *l, struct identity *iden
 		    identity->rank, l->world, identity->world);
 	set_token(r, l, identity);
 	set_master(r, identity);
-	return 0;
+	return set_comm_id(r, identity);
 }
 
 int

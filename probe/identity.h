@@ -10,11 +10,12 @@ struct arena;
 struct identity {
 	const char *launcher; /* "torchrun", "Slurm" …; NULL: started alone */
 	int rank, world;
-	int local_rank;	    /* -1: not said */
-	int local_world;    /* -1: not said */
-	const char *master; /* host of rank 0, or NULL */
-	int port;	    /* of the rendezvous; 0: to be derived from the token */
-	const char *token;  /* names the job; NULL: the launcher gives none */
+	int local_rank;		  /* -1: not said */
+	int local_world;	  /* -1: not said */
+	const char *master;	  /* host of rank 0, or NULL */
+	const char *other_master; /* tried when `master` does not answer, or NULL */
+	int port;		  /* of the rendezvous; 0: to be derived from the token */
+	const char *token;	  /* names the job; NULL: the launcher gives none */
 };
 
 /* Looks a variable up; getenv() for the program, a table for tests. */

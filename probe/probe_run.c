@@ -176,6 +176,7 @@ meet(const struct probe_job *job, char why[CONTROL_TEXT])
 	struct control_options options = {.rank = id->rank,
 	    .world = id->world,
 	    .host = id->master,
+	    .other_host = id->other_master,
 	    .port = id->port,
 	    .listener = job->listener,
 	    .timeout_s = job->options->timeout_s,

@@ -286,23 +286,37 @@ await_welcome(struct control *c, double deadline_s, char why[CONTROL_TEXT])
 	return kind == MESSAGE_WELCOME ? 0 : -1;
 }
 
+/* Tries rank 0's names by turns; a name that does not answer may take a part of the time only. */
+static int
+connect_by_turns(const struct control_options *o, double deadline_s)
+{
+	const char *hosts[2] = {o->host, o->other_host ? o->other_host : o->host};
+	struct timespec nap = {0, 50000000};
+	double patience_s = o->other_host ? o->timeout_s / 4 : o->timeout_s;
+	int fd = -1, turn;
+
+	for (turn = 0; fd < 0 && wire_now_s() < deadline_s; turn = !turn) {
+		double left_s = deadline_s - wire_now_s();
+
+		fd = wire_connect(hosts[turn], o->port, left_s < patience_s ? left_s : patience_s);
+		if (fd < 0)
+			nanosleep(&nap, NULL);
+	}
+	return fd;
+}
+
 static int
 visit(struct control *c, const struct control_options *o, char why[CONTROL_TEXT])
 {
 	double deadline = wire_now_s() + c->timeout_s;
-	struct timespec nap = {0, 50000000};
 	struct hello hello;
-	int fd = -1;
+	int fd = connect_by_turns(o, deadline);
 
 	fill_hello(o, &hello);
-	while (fd < 0 && wire_now_s() < deadline) {
-		fd = wire_connect(o->host, o->port, deadline - wire_now_s());
-		if (fd < 0)
-			nanosleep(&nap, NULL);
-	}
 	if (fd < 0) {
 		snprintf(why, CONTROL_TEXT,
-		    "rank 0 is missing: nobody answered at %s port %d for %.0f s", o->host, o->port,
+		    "rank 0 is missing: nobody answered at %s%s%s port %d for %.0f s", o->host,
+		    o->other_host ? " or " : "", o->other_host ? o->other_host : "", o->port,
 		    c->timeout_s);
 		return -1;
 	}

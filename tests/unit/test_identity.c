@@ -111,6 +111,59 @@ Test(identity, slurm, .fini = teardown)
 	cr_assert_str_eq(id.token, "4711.0");
 }
 
+/* srun with PMI sets PMI_RANK too; Hydra says where on the node a process is. */
+Test(identity, pmi_of_slurm_and_of_hydra)
+{
+	static const struct variable slurm[] = {{"PMI_RANK", "9"}, {"PMI_SIZE", "16"},
+	    {"PMI_JOBID", "4711.0"}, {"SLURM_PROCID", "9"}, {"SLURM_STEP_NUM_TASKS", "16"},
+	    {"SLURM_LOCALID", "1"}, {"SLURM_STEP_NODELIST", "a1"}, {NULL, NULL}};
+	static const struct variable hydra[] = {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"},
+	    {"MPI_LOCALRANKID", "3"}, {"MPI_LOCALNRANKS", "4"}, {"SLURM_PROCID", "0"},
+	    {"SLURM_NTASKS", "1"}, {NULL, NULL}};
+	static const struct variable bare[] = {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {NULL, NULL}};
+	struct identity id;
+
+	cr_assert_eq(read_variables(slurm, &id), 0);
+	cr_assert_str_eq(id.launcher, "Slurm");
+	cr_assert_eq(id.local_rank, 1);
+	arena_free(arena);
+	cr_assert_eq(read_variables(hydra, &id), 0);
+	cr_assert_str_eq(id.launcher, "Hydra");
+	cr_assert_eq(id.local_rank, 3);
+	cr_assert_str_eq(id.master, "127.0.0.1", "one node");
+	arena_free(arena);
+	cr_assert_eq(read_variables(bare, &id), 0);
+	cr_assert_str_eq(id.launcher, "PMI");
+	cr_assert_eq(id.local_rank, -1);
+	arena_free(arena);
+}
+
+Test(identity, nccl_comm_id)
+{
+	static const struct variable alone[] = {{"OMPI_COMM_WORLD_RANK", "3"},
+	    {"OMPI_COMM_WORLD_SIZE", "16"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "3"},
+	    {"OMPI_COMM_WORLD_LOCAL_SIZE", "8"}, {"NCCL_COMM_ID", "10.0.0.7:4000"}, {NULL, NULL}};
+	static const struct variable beside[] = {{"RANK", "1"}, {"WORLD_SIZE", "2"},
+	    {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "1"}, {"MASTER_ADDR", "node7"},
+	    {"MASTER_PORT", "29500"}, {"NCCL_COMM_ID", "[fd00::7]:4000"}, {NULL, NULL}};
+	static const struct variable bad[] = {
+	    {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"NCCL_COMM_ID", "10.0.0.7"}, {NULL, NULL}};
+	struct identity id;
+
+	cr_assert_eq(read_variables(alone, &id), 0);
+	cr_assert_str_eq(id.master, "10.0.0.7");
+	cr_assert_null(id.other_master);
+	cr_assert(id.port > 0 && id.port != 4000, "NCCL listens there");
+	arena_free(arena);
+	cr_assert_eq(read_variables(beside, &id), 0);
+	cr_assert_str_eq(id.master, "node7");
+	cr_assert_str_eq(id.other_master, "fd00::7");
+	arena_free(arena);
+	cr_assert_eq(read_variables(bad, &id), -1);
+	cr_assert(strstr(diags->last->message, "is no HOST:PORT"));
+	arena_free(arena);
+}
+
 static const struct {
 	struct variable variables[4];
 	const char *says;

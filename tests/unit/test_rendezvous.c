@@ -202,3 +202,24 @@ Test(rendezvous, says_who_is_missing)
 	cr_assert(strstr(why, "missing: rank 1, 3"), "%s", why);
 	cr_assert_eq(status_of(child), 0);
 }
+
+/* Rank 0 has a second name, which answers where the first does not. */
+Test(rendezvous, a_second_name_of_rank_0)
+{
+	int port = 0, listener = wire_listen(&port), number = 42, all[2], rank = 0;
+	struct control_options own = options_of(0, 2, port, listener);
+	struct control_options other = options_of(1, 2, port, -1);
+	struct control *control;
+	char why[CONTROL_TEXT] = "";
+	pid_t child;
+
+	other.host = "name.invalid";
+	other.other_host = "127.0.0.1";
+	child = start(&other, NULL);
+	control = control_open(&own, why);
+	cr_assert_not_null(control, "%s", why);
+	cr_assert_eq(control_gather(control, &rank, sizeof(rank), all), 0);
+	cr_assert_eq(control_share(control, &number, sizeof(number)), 0);
+	cr_assert_eq(status_of(child), 0);
+	control_close(control);
+}
