@@ -203,6 +203,8 @@ const struct case_field case_fields[] = {
 	OWN("count_per_gpu", "Tutel, a key that it does not have"),
 	OWN("model_dim", "Tutel"),
 	OWN("gate_k", "Tutel"),
+	OWN("parallel_type", "Tutel"),
+	OWN("hidden_size_per_expert", "Tutel"),
 	OWN("use_2dh", "Tutel"),
 	OWN("LOCAL_SIZE", "GPUs of a node, as Tutel reads it"),
 	OWN("gate_tokens", "FairScale: tokens of the gate"),

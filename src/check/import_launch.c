@@ -484,11 +484,27 @@ matters(const char *name)
 	return is_listed(names, name);
 }
 
+/* PARALLELISM_CONFIG_DP_SHARD_SIZE is --parallelism_config_dp_shard_size. */
+static const char *
+accelerate_size(struct arena *arena, const char *name)
+{
+	static const char prefix[] = "PARALLELISM_CONFIG_";
+	char *lower;
+
+	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+		return name;
+	lower = arena_strdup(arena, name + sizeof(prefix) - 1);
+	for (char *c = lower; *c; c++)
+		*c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+	return lower;
+}
+
 void
 import_environment(
     struct import *in, const char *name, const char *value, bool unknown, struct loc loc)
 {
-	if (!matters(name))
+	name = accelerate_size(in->arena, name);
+	if (!matters(name) && !is_listed(kept, name))
 		return;
 	if (unknown)
 		import_unknown_setting(in, CONFIG_NUMBERS, name, value, loc);

@@ -369,6 +369,17 @@ const struct rule rules_deepspeed[] = {
 		.source = GROUPS,
 	},
 	{
+		.id = "DS-065", .frameworks = ON_DEEPSPEED, .since = "0.19.6",
+		.severity = SEVERITY_WARNING,
+		.when = "tensor_parallel.autotp_size > 1 and heads > 0",
+		.require = "heads % tp == 0 and given(kv_heads, heads) % tp == 0",
+		.message = "{heads} attention heads and {given(kv_heads, heads)} KV heads do not "
+		    "divide over autotp_size {tp}: ranks get uneven parts, and those beyond the KV "
+		    "heads none",
+		.hint = "use autotp_size of {valid_tp: divisors(given(kv_heads, heads))}",
+		.source = "deepspeedai/DeepSpeed edaa72212672 docs/_tutorials/autotp-training.md",
+	},
+	{
 		.id = "DS-066", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR, .grid = "1",
 		.require = "not said(zero_optimization.offload_optimizer.ratio) or "
 		    "zero_optimization.offload_optimizer.ratio >= 1 or "

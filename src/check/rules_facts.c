@@ -56,12 +56,6 @@ const struct rule_fact rule_facts[] = {
 	{"TT-023", "torchtitan",
 	    "balancing is by a bias (load_balance_coeff, 1e-3), there is no auxiliary loss setting",
 	    TITAN "models/common/moe.py"},
-	{"TUT-004", "Tutel", "parallel_type adaptive:R: 0 data, 1 data and expert, W/E model and "
-	    "expert parallel; R must divide the ranks that share an expert",
-	    "microsoft/tutel 82af7aad9fc3"},
-	{"TUT-005", "Tutel",
-	    "gate options are type, k, capacity_factor, gate_noise, fp32_gate; others are refused",
-	    "microsoft/tutel 82af7aad9fc3 tutel/gates"},
 	{"TUT-006", "Tutel", "capacity_factor > 0: capacity k x int(f x samples of an expert); 0 "
 	    "dropless; < 0 dropless up to that factor",
 	    "microsoft/tutel 82af7aad9fc3 tutel/impls/fast_dispatch.py"},
@@ -70,9 +64,6 @@ const struct rule_fact rule_facts[] = {
 	    "microsoft/tutel 82af7aad9fc3"},
 	{"TUT-011", "Tutel", "FSDP, TP and PP are unknown: the EP group is the argument `group`",
 	    "microsoft/tutel 82af7aad9fc3 tutel/impls/moe_layer.py"},
-	{"TUT-012", "Tutel",
-	    "hidden_size_per_expert must divide over the ranks that share an expert",
-	    "microsoft/tutel 82af7aad9fc3 tutel/experts/ffn.py"},
 	{"FS-001", "FairScale",
 	    "experts of a rank are the modules in the list; all together W x that",
 	    "facebookresearch/fairscale 146f16024165 fairscale/nn/moe/moe_layer.py"},

@@ -452,6 +452,22 @@ call_pattern_length(const struct expr_scope *scope, const struct value *argument
 	return length < 0 ? value_undecided : value_int(length);
 }
 
+/* number_behind('adaptive:2', ':'): 2. */
+static struct value
+call_number_behind(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const char *at;
+	int64_t number;
+
+	(void)scope, (void)count;
+	if (arguments[0].kind != VALUE_TEXT || arguments[1].kind != VALUE_TEXT)
+		return value_undecided;
+	at = strstr(arguments[0].text, arguments[1].text);
+	if (!at || !units_parse_integer(at + strlen(arguments[1].text), &number))
+		return value_undecided;
+	return value_int(number);
+}
+
 /* type_bytes(text): bytes of an element of the type that the text names; undecided without one. */
 static struct value
 call_type_bytes(const struct expr_scope *scope, const struct value *arguments, size_t count)
@@ -516,6 +532,7 @@ const struct expr_function rule_functions[] = {
     {"layout_chunks", 1, 1, false, call_layout_chunks},
     {"layout_layers", 1, 1, false, call_layout_layers},
     {"layout_mtp", 1, 1, false, call_layout_mtp},
+    {"number_behind", 2, 2, false, call_number_behind},
     {"type_bytes", 1, 1, false, call_type_bytes},
     {"ratios", 2, 2, false, call_ratios},
     {.name = NULL},

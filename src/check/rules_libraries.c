@@ -6,6 +6,15 @@
  */
 #include "check/rules_tables.h"
 
+#define MOE_LAYER "microsoft/tutel 82af7aad9fc3 tutel/impls/moe_layer.py"
+/* Ranks that share one expert: experts -k means k of them. */
+#define TUTEL_EXPERTS "given(num_experts_per_device, given(count_per_node, 1))"
+#define SHARED "if(" TUTEL_EXPERTS " < -1, 0 - " TUTEL_EXPERTS ", 1)"
+#define ACCELERATE "huggingface/accelerate 16cb6eb80dd9 src/accelerate/parallelism_config.py"
+#define ACC_TOTAL                                                                                  \
+	"(given(dp_replicate_size, 1) * given(dp_shard_size, 1) * given(tp_size, tp) * "           \
+	"given(cp_size, 1) * given(sp_size, 1))"
+
 /* clang-format off */
 const struct rule rules_libraries[] = {
 	{
@@ -36,6 +45,29 @@ const struct rule rules_libraries[] = {
 		.source = "microsoft/tutel 82af7aad9fc3 tutel/impls/moe_layer.py",
 	},
 	{
+		.id = "TUT-004", .severity = SEVERITY_ERROR, .when = "said(parallel_type)",
+		.require = "starts(parallel_type, 'adaptive:') or " SHARED " == 1 or "
+		    "in(parallel_type, 'data', 'model', 'auto') : 'there is no such type, only "
+		    "adaptive:R, data, model and auto'; not starts(parallel_type, 'adaptive:') or "
+		    "min(number_behind(parallel_type, ':'), " SHARED ") == 0 or (" SHARED ") % "
+		    "max(min(number_behind(parallel_type, ':'), " SHARED "), 1) == 0 : 'R is 0 or "
+		    "divides the {shared: " SHARED "} ranks that share an expert'",
+		.message = "Tutel, parallel_type {parallel_type}: {problem}",
+		.hint = "use adaptive:1, or R of {valid: divisors(" SHARED ")}",
+		.source = MOE_LAYER,
+	},
+	{
+		.id = "TUT-005", .severity = SEVERITY_ERROR,
+		.when = "form == 'Tutel' and starts(setting, 'gate_')",
+		.require = "in(setting, 'gate_type', 'gate_k', 'gate_capacity_factor', "
+		    "'gate_gate_noise', 'gate_fp32_gate', 'gate_proj_dim', 'gate_init_t', "
+		    "'gate_module') or given(get(gate_type, 'top'), 'top') == 'custom'",
+		.message = "Tutel: '{part(setting, 'gate_')}' is no option of a gate",
+		.hint = "gates take k, capacity_factor, gate_noise and fp32_gate; cosine_top also "
+		    "proj_dim and init_t",
+		.source = "microsoft/tutel 82af7aad9fc3 tutel/gates/top.py, cosine_top.py",
+	},
+	{
 		.id = "TUT-007", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "said(gate_k)", .require = "gate_k <= experts",
 		.message = "Tutel: k {gate_k} is cut to {experts} experts in silence",
@@ -51,6 +83,29 @@ const struct rule rules_libraries[] = {
 		.source = "microsoft/tutel 82af7aad9fc3 tutel/impls/communicate.py",
 	},
 	{
+		.id = "TUT-012", .severity = SEVERITY_ERROR,
+		.when = "said(hidden_size_per_expert) and " SHARED " > 1",
+		.require = "hidden_size_per_expert % (" SHARED ") == 0",
+		.message = "Tutel: hidden_size_per_expert {hidden_size_per_expert} does not divide "
+		    "over the {shared: " SHARED "} ranks that share an expert",
+		.hint = "use {multiple_above(hidden_size_per_expert, " SHARED ")}",
+		.source = "microsoft/tutel 82af7aad9fc3 tutel/experts/ffn.py",
+	},
+	{
+		.id = "TUT-013", .severity = SEVERITY_ERROR,
+		.when = "form == 'Tutel' and given(type, 'ffn') == 'ffn' and not starts(setting, "
+		    "'gate_') and not in(setting, 'moe_layer', 'count_per_gpu')",
+		.require = "in(setting, 'model_dim', 'experts', 'scan_expert_func', 'result_func', "
+		    "'group', 'seeds', 'a2a_ffn_overlap_degree', 'is_postscore', "
+		    "'batch_prioritized_routing', 'normalize_gate', 'is_gshard_loss', "
+		    "'parallel_type', 'use_2dh', 'pad_samples', 'type', 'count_per_node', "
+		    "'num_experts_per_device', 'hidden_size_per_expert', 'activation_fn', "
+		    "'activation_fn_with_self', 'output_dim', 'has_fc1_bias', 'has_fc2_bias')",
+		.message = "Tutel: '{setting}' is no argument of moe_layer or of its ffn experts",
+		.hint = "leave it out",
+		.source = MOE_LAYER "; tutel/experts/ffn.py",
+	},
+	{
 		.id = "FS-003", .severity = SEVERITY_ERROR, .when = "said(gate_tokens)",
 		.require = "gate_tokens % experts == 0",
 		.message = "FairScale's Top2Gate: {gate_tokens} tokens are not a multiple of "
@@ -61,14 +116,11 @@ const struct rule rules_libraries[] = {
 	{
 		.id = "ACC-001", .severity = SEVERITY_ERROR,
 		.when = "said(dp_shard_size) or said(dp_replicate_size) or said(cp_size)",
-		.require = "given(dp_replicate_size, 1) * given(dp_shard_size, 1) * tp * "
-		    "given(cp_size, 1) * given(sp_size, 1) == world",
-		.message = "Accelerate: the sizes make {total: given(dp_replicate_size, 1) * "
-		    "given(dp_shard_size, 1) * tp * given(cp_size, 1) * given(sp_size, 1)} "
-		    "processes, there are {world}",
+		.require = ACC_TOTAL " == world or " ACC_TOTAL " == 1",
+		.message = "Accelerate: the sizes make {total: " ACC_TOTAL "} processes, there are "
+		    "{world}",
 		.hint = "change dp_shard_size; there is no expert-parallel dimension",
-		.source = "huggingface/accelerate 16cb6eb80dd9 "
-		    "src/accelerate/parallelism_config.py",
+		.source = ACCELERATE,
 	},
 	{
 		.id = "ACC-002", .severity = SEVERITY_ERROR,
@@ -81,13 +133,22 @@ const struct rule rules_libraries[] = {
 	},
 	{
 		.id = "ACC-003", .severity = SEVERITY_ERROR,
-		.when = "tp > 1 or given(cp_size, 1) > 1",
+		.when = "given(tp_size, tp) > 1 or given(cp_size, 1) > 1",
 		.require = "given(dp_replicate_size, 1) == 1 or given(dp_shard_size, 1) > 1",
 		.message = "Accelerate: TP or CP does not go with plain replicas "
 		    "(dp_replicate_size {dp_replicate_size})",
 		.hint = "use dp_shard_size over 1",
 		.source = "huggingface/accelerate 16cb6eb80dd9 "
 		    "src/accelerate/parallelism_config.py",
+	},
+	{
+		.id = "ACC-004", .severity = SEVERITY_WARNING, .silent = true,
+		.when = "(said(dp_shard_size) or said(dp_replicate_size)) and " ACC_TOTAL " == 1",
+		.require = "world == 1",
+		.message = "Accelerate: all sizes are 1, so dp_replicate_size becomes {world}: "
+		    "plain replicas, nothing is sharded",
+		.hint = "write dp_shard_size {world} to shard over them",
+		.source = ACCELERATE,
 	},
 	{
 		.id = "MB-003", .severity = SEVERITY_WARNING,

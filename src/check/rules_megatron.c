@@ -29,6 +29,11 @@
 	"(given(account_for_embedding_in_pipeline_split, 0) + "                                    \
 	"given(account_for_loss_in_pipeline_split, 0))"
 
+/* DeepSpeed's AutoTP gives ranks uneven parts. */
+#define EVEN_HEADS                                                                                 \
+	"framework != 'deepspeed' or given(tensor_parallel.autotp_size, 1) <= 1 or not "           \
+	"since('0.19.6')"
+
 /* clang-format off */
 const struct rule rules_megatron[] = {
 	/* --- world, ranks, batch */
@@ -376,7 +381,7 @@ const struct rule rules_megatron[] = {
 	{
 		.id = "MEG-040", .frameworks = ON_MEGATRON | ON_DEEPSPEED,
 		.severity = SEVERITY_ERROR,
-		.grid = "1",
+		.grid = EVEN_HEADS,
 		.message = "{heads} attention heads are not a multiple of TP {tp}: "
 		    "{head_remainder: heads % tp} left over",
 		.hint = "use TP of {valid_tp: divisors(heads)}",
@@ -385,7 +390,7 @@ const struct rule rules_megatron[] = {
 	{
 		.id = "MEG-041", .frameworks = ON_MEGATRON | ON_DEEPSPEED,
 		.severity = SEVERITY_ERROR,
-		.grid = "1",
+		.grid = EVEN_HEADS,
 		.message = "{kv_heads} KV heads (query groups) are neither a multiple nor a "
 		    "divisor of TP {tp}",
 		.hint = "use TP of {valid_tp: divisors(kv_heads)}",

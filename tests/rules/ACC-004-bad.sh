@@ -1,0 +1,2 @@
+export PARALLELISM_CONFIG_DP_SHARD_SIZE=1
+accelerate launch --num_processes 8 train.py
