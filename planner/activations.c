@@ -8,6 +8,7 @@
  * (sequence parallel), R rows of permuted tokens on the fullest expert rank:
  *     GQA    2T h + 2T h + 2M(2 a d + 2 a_kv d) + 4M a
  *     MLA    2T h + 2T h + 2T(2 q_l + 2 k_l) + 2M a(2(d_n+d_r) + 2 d_v) + 4M a
+ *     linear 2T h + 2T h + 2M(in + second + 2 out), widths of linear_mixer.c
  *     dense  2T h + 2T h + 2M 3f
  *     MoE    2T h + 2T h + R(2h + 6 f_e) + 8 E T + 2M 3 f_s
  *     head   2T h and, a logit, 4 fused, 13 compiled, 16 eager (8 in Megatron)
@@ -24,6 +25,7 @@
 #include <math.h>
 
 #include "planner/evaluator.h"
+#include "planner/linear_mixer.h"
 
 /* One kept tensor: its bytes and the modules that drop it, and whether it can go to the host. */
 enum { TO_HOST = 1 << 30, NORM_TO_HOST = 1 << 29 };
@@ -94,6 +96,20 @@ keep_mla(struct kept_list *list, const struct mixer *m, const struct sizes *z, d
 	keep(list, row_input_copy(z, v), 0);
 }
 
+/* The scan starts again from what the in-projection wrote; its states are not kept. */
+static void
+keep_linear(struct kept_list *list, const struct mixer *m, const struct sizes *z, double h)
+{
+	struct linear_widths w = linear_widths(m);
+
+	keep(list, 2 * z->T * h, 0);                                 /* norm in */
+	keep(list, column_input(z, h), MODULE_LAYERNORM);            /* in-projections in */
+	keep(list, 2 * z->M * w.input / z->tp, 0);                   /* scan in, gate */
+	keep(list, 2 * z->M * w.second / z->tp, 0);
+	keep(list, 2 * z->M * 2 * w.output / z->tp, 0);              /* scan out, out-projection in */
+	keep(list, row_input_copy(z, w.output / z->tp), 0);
+}
+
 static void
 keep_dense(struct kept_list *list, const struct ffn *f, const struct sizes *z, double h)
 {
@@ -112,12 +128,15 @@ keep_moe(struct kept_list *list, const struct ffn *f, const struct sizes *z, dou
 {
 	double width = (double)f->expert_width / z->etp, shared = (double)f->shared_width / z->tp;
 	double gates = f->ungated ? 1 : 2, input = z->fp8 > 0 ? 1 : 2;
+	double entering = f->latent > 0 ? (double)f->latent : h;
 
+	if (f->latent > 0)
+		keep(list, (2 + input) * z->T * entering, MODULE_MOE);  /* latent out, back */
 	if (f->dense_width == 0)
 		keep(list, 2 * z->T * h, NORM_TO_HOST);                 /* norm in */
 	keep(list, 2 * z->T * h, MODULE_LAYERNORM);                     /* router in, shared expert in */
 	keep(list, 8 * (double)f->experts * z->T, MODULE_MOE);          /* router probabilities */
-	keep(list, rows * input * h, MODULE_MOE | TO_HOST);             /* fc1 in */
+	keep(list, rows * input * entering, MODULE_MOE | TO_HOST);      /* fc1 in */
 	keep(list, rows * 2 * gates * width, MODULE_MOE | TO_HOST);     /* gate, up */
 	keep(list, rows * input * width, MODULE_MOE | MODULE_MOE_ACT);  /* product, fc2 in */
 	keep(list, z->M * (2 * gates + input) * shared, MODULE_MOE | MODULE_SHARED_EXPERTS);
@@ -149,9 +168,11 @@ transients(struct activations *act, const struct layer_kind *kind, const struct 
 	double experts = 0;
 
 	if (kind->ffn.experts > 0) {
-		experts = rows * 2 * (h + 2 * (double)kind->ffn.expert_width / z->etp);
+		double width = kind->ffn.latent > 0 ? (double)kind->ffn.latent : h;
+
+		experts = rows * 2 * (width + 2 * (double)kind->ffn.expert_width / z->etp);
 		if (s->dispatcher == DISPATCH_ALLTOALL && s->ep > 1)
-			act->moe_buffers = rows * 2 * h * (z->fp8 > 0 ? 2 : 1);
+			act->moe_buffers = rows * 2 * width * (z->fp8 > 0 ? 2 : 1);
 	}
 	act->transient = input_gradient + fmax(ffn, experts) + act->moe_buffers;
 }
@@ -180,6 +201,8 @@ layer_activations(const struct evaluator *e, int k, const struct strategy *s,
 		keep_gqa(&list, &kind->mixer, z, h);
 	else if (kind->mixer.kind == MIXER_MLA)
 		keep_mla(&list, &kind->mixer, z, h);
+	else if (kind->mixer.kind != MIXER_NONE)
+		keep_linear(&list, &kind->mixer, z, h);
 	if (kind->ffn.dense_width > 0)
 		keep_dense(&list, &kind->ffn, z, h);
 	if (kind->ffn.experts > 0)

@@ -20,15 +20,25 @@ sizes_of_trace(const struct evaluator *e, const struct strategy *s, struct sizes
 	z->off_node = point ? point->off_node : 0;
 }
 
+/* Of the layers that have some: blocks of experts alone have none. */
+static double
+most_kv_heads(const struct evaluator *e)
+{
+	double most = 1;
+
+	for (int k = 0; k < e->n_kinds; k++)
+		most = fmax(most, (double)e->kinds[k].kind->mixer.kv_heads);
+	return most;
+}
+
 void
 sizes_init(const struct evaluator *e, const struct strategy *s, struct sizes *z)
 {
 	const struct layer_kind *moe = e->moe;
-	const struct layer_kind *kind = moe ? moe : &e->model->kinds[0];
 
 	memset(z, 0, sizeof(*z));
 	z->tp = (double)s->tp;
-	z->kv_tp = fmin(z->tp, fmax(1, (double)kind->mixer.kv_heads));
+	z->kv_tp = fmin(z->tp, most_kv_heads(e));
 	z->ep = (double)s->ep;
 	z->etp = (double)s->etp;
 	z->M = (double)s->micro_batch * (double)s->seq_len / (double)s->cp;

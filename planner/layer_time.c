@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "planner/evaluator.h"
+#include "planner/linear_mixer.h"
 
 struct context {
 	const struct evaluator *e;
@@ -26,6 +27,7 @@ struct context {
 	const struct strategy *s;
 	const struct sizes *z;
 	double h;
+	double row_width;  /* of a permuted row: hidden or latent */
 	double rows;       /* permuted rows on the slowest rank, ETP gather included */
 	double dense_rate, grouped_rate, bandwidth;
 };
@@ -130,6 +132,10 @@ mixer_bytes(const struct context *c)
 	double rotated = ((double)m->heads + fmax((double)m->kv_heads, z->tp)) / z->tp * qk;
 	double passes = m->qk_norm == QK_NORM_NONE ? 1 : 2;
 
+	if (m->kind == MIXER_NONE)
+		return 0;
+	if (m->kind != MIXER_GQA && m->kind != MIXER_MLA)
+		return z->T * c->h * (4 + 6);
 	/* norm in and out, residual in, in, out; rotary (and q/k norm) in and out */
 	return z->T * c->h * (4 + 6) + passes * 4 * z->M * rotated;
 }
@@ -147,6 +153,13 @@ fuses_experts(const struct strategy *s)
 	return blocks && s->cuda_graphs == GRAPHS_FULL;
 }
 
+/* Nemotron-H has blocks that are a mixer or an FFN; other layers are both. */
+static bool
+has_ffn(const struct ffn *f)
+{
+	return f->experts > 0 || f->dense_width > 0;
+}
+
 static double
 ffn_bytes(const struct context *c)
 {
@@ -155,6 +168,8 @@ ffn_bytes(const struct context *c)
 	double tensors = f->ungated ? 2 : 3;
 	double bytes = z->T * c->h * (4 + 6);
 
+	if (!has_ffn(f))
+		return 0;
 	bytes += 2 * tensors * z->M * (double)(f->dense_width + f->shared_width) / z->tp;
 	if (!fuses_experts(c->s))
 		bytes += 2 * tensors * c->rows * (double)f->expert_width / z->etp;
@@ -187,7 +202,7 @@ permute_bytes(const struct context *c)
 
 	if (f->experts == 0)
 		return 0;
-	return 2 * 2 * c->h * (first + second) * rate_table[RATE_PERMUTE].value;
+	return 2 * 2 * c->row_width * (first + second) * rate_table[RATE_PERMUTE].value;
 }
 
 /* Does an earlier product read the same tensor? Projections of one input are one matrix. */
@@ -280,6 +295,15 @@ flash_backward_s(const struct context *c)
 	return flop > 0 ? flop / (full * occupancy(c, RATE_FLASH_HALF_ROWS_BACKWARD)) : 0;
 }
 
+/* State-space and linear-attention kernels, forward; backward runs them again and twice as much. */
+static double
+scan_s(const struct context *c)
+{
+	struct linear_widths w = linear_widths(&c->facts->kind->mixer);
+
+	return linear_bytes(&w) / c->z->tp * c->z->M * rate_table[RATE_SCAN].value / c->bandwidth;
+}
+
 static void
 gpu_time(const struct context *c, struct layer_time *t)
 {
@@ -294,8 +318,8 @@ gpu_time(const struct context *c, struct layer_time *t)
 		t->backward[part_of(p->component)] += 2 * seconds;
 		t->weight_s += seconds;
 	}
-	t->forward[TIME_ATTENTION] += flash_forward_s(c);
-	t->backward[TIME_ATTENTION] += flash_backward_s(c);
+	t->forward[TIME_ATTENTION] += flash_forward_s(c) + scan_s(c);
+	t->backward[TIME_ATTENTION] += flash_backward_s(c) + 3 * scan_s(c);
 	cast_bytes(c, &cast_forward, &cast_backward);
 	t->forward[TIME_MEMORY_BOUND] += (moved + permuted + cast_forward) / c->bandwidth;
 	t->backward[TIME_MEMORY_BOUND] += (2 * moved + permuted + cast_backward) / c->bandwidth;
@@ -337,10 +361,22 @@ tensor_parallel_time(const struct context *c, struct layer_time *t)
 		book(c, t, t->backward, TIME_TENSOR_PARALLEL, &one, 2 * blocks, share, INFINITY);
 	}
 	if (z->etp > 1 && k->ffn.experts > 0) {
-		one = comm_gather(&z->links, &z->etp_span, 2 * c->rows * c->h);
+		one = comm_gather(&z->links, &z->etp_span, 2 * c->rows * c->row_width);
 		book(c, t, t->forward, TIME_TENSOR_PARALLEL, &one, 2, share, INFINITY);
 		book(c, t, t->backward, TIME_TENSOR_PARALLEL, &one, 2, share, INFINITY);
 	}
+}
+
+/* Heads are exchanged for tokens before the scan and back behind it (Megatron's Mamba layers). */
+static void
+linear_context_time(const struct context *c, struct layer_time *t)
+{
+	struct linear_widths w = linear_widths(&c->facts->kind->mixer);
+	struct transfer one = comm_gather(
+	    &c->z->links, &c->z->cp_span, 2 * c->z->M * (w.input + w.output) / c->z->tp);
+
+	book(c, t, t->forward, TIME_CONTEXT_PARALLEL, &one, 1, 0, 0);
+	book(c, t, t->backward, TIME_CONTEXT_PARALLEL, &one, 1, 0, 0);
 }
 
 /* Ring attention: keys and values of the other CP-1 ranks pass by, twice as much backward. */
@@ -354,6 +390,10 @@ context_parallel_time(const struct context *c, struct layer_time *t)
 
 	if (z->cp_span.size <= 1 || m->kind == MIXER_NONE)
 		return;
+	if (m->kind != MIXER_GQA && m->kind != MIXER_MLA) {
+		linear_context_time(c, t);
+		return;
+	}
 	heads = m->kind == MIXER_MLA ? (double)m->heads / z->tp : fmax(1, (double)m->kv_heads / z->tp);
 	width = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
 	one = comm_gather(&z->links, &z->cp_span,
@@ -444,10 +484,11 @@ sum_parts(const double *parts)
 static double
 host_s(const struct context *c)
 {
-	bool moe = c->facts->kind->ffn.experts > 0;
-	double seconds = rate_table[RATE_HOST_DENSE_S].value;
+	const struct layer_kind *kind = c->facts->kind;
+	bool half = kind->mixer.kind == MIXER_NONE || !has_ffn(&kind->ffn);
+	double seconds = rate_table[RATE_HOST_DENSE_S].value / (half ? 2 : 1);
 
-	if (moe)
+	if (kind->ffn.experts > 0)
 		seconds += rate_table[RATE_HOST_MOE_S].value;
 	if (c->z->fp8 > 0)
 		seconds *= rate_table[RATE_HOST_FP8].value;
@@ -527,6 +568,7 @@ layer_time(const struct evaluator *e, int kind, const struct strategy *s, const 
 	    .grouped_rate = grouped_flops(&e->cluster->gpu, s->precision),
 	    .bandwidth = memory_Bps(&e->cluster->gpu)};
 
+	c.row_width = f->latent > 0 ? (double)f->latent : c.h;
 	memset(t, 0, sizeof(*t));
 	if (f->experts > 0) {
 		double rows = z->T * (double)f->top_k;

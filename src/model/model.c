@@ -25,22 +25,10 @@ const char *const mixer_kind_names[MIXER_KINDS + 1] = {
     NULL,
 };
 
-/* What the mixers are called when they are refused. */
-static const char *const mixer_titles[MIXER_KINDS] = {
-    [MIXER_LATENT_MQA] = "compressed latent attention with hyper-connections",
-    [MIXER_GATED_DELTANET] = "gated DeltaNet layers",
-    [MIXER_LIGHTNING] = "lightning attention layers",
-    [MIXER_MAMBA1] = "Mamba layers",
-    [MIXER_MAMBA2] = "Mamba-2 layers",
-};
-
 bool
 mixer_is_modelled(const struct mixer *mixer)
 {
-	bool known =
-	    mixer->kind == MIXER_NONE || mixer->kind == MIXER_GQA || mixer->kind == MIXER_MLA;
-
-	return known && !mixer->index_heads && !mixer->sparse;
+	return mixer->kind != MIXER_LATENT_MQA && !mixer->index_heads && !mixer->sparse;
 }
 
 bool
@@ -104,58 +92,47 @@ mixer_reason(const struct layer_kind *kind)
 
 	if (mixer_is_modelled(mixer))
 		return NULL;
-	if (mixer_titles[mixer->kind])
-		return mixer_titles[mixer->kind];
+	if (mixer->kind == MIXER_LATENT_MQA)
+		return "compressed latent attention with hyper-connections";
 	return mixer->kind == MIXER_MLA ? "sparse attention with an indexer"
 					: "block-sparse attention";
 }
 
-static const char *
-ffn_reason(const struct layer_kind *kind)
-{
-	return kind->ffn.latent ? "latent experts" : NULL;
-}
-
-typedef const char *reason_fn(const struct layer_kind *kind);
-
 static int64_t
-layers_with(const struct model *model, reason_fn *reason, const char *text)
+layers_with(const struct model *model, const char *reason)
 {
 	int64_t layers = 0;
 
 	for (int k = 0; k < model->n_kinds; k++)
-		if (reason(&model->kinds[k]) == text)
+		if (mixer_reason(&model->kinds[k]) == reason)
 			layers += model_layers_of(model, k);
 	return layers;
 }
 
 /* Has an earlier kind the same reason? Then it is in the text already. */
 static bool
-is_named(const struct model *model, reason_fn *reason, int kind)
+is_named(const struct model *model, int kind)
 {
 	for (int k = 0; k < kind; k++)
-		if (reason(&model->kinds[k]) == reason(&model->kinds[kind]))
+		if (mixer_reason(&model->kinds[k]) == mixer_reason(&model->kinds[kind]))
 			return true;
 	return false;
 }
 
-/* "Mamba-2 layers (48 of 108), latent experts (48 of 108)"; NULL when all is modelled. */
+/* "sparse attention with an indexer (78 of 78)"; NULL when all is modelled. */
 void
 model_name_unmodelled(struct model *model, struct arena *arena)
 {
-	static reason_fn *const reasons[] = {mixer_reason, ffn_reason};
 	struct str text = str_new(arena);
 
-	for (size_t r = 0; r < sizeof(reasons) / sizeof(*reasons); r++)
-		for (int k = 0; k < model->n_kinds; k++) {
-			const char *reason = reasons[r](&model->kinds[k]);
+	for (int k = 0; k < model->n_kinds; k++) {
+		const char *reason = mixer_reason(&model->kinds[k]);
 
-			if (!reason || is_named(model, reasons[r], k))
-				continue;
-			str_addf(&text, "%s%s (%lld of %lld)", text.length ? ", " : "", reason,
-			    (long long)layers_with(model, reasons[r], reason),
-			    (long long)model->layers);
-		}
+		if (!reason || is_named(model, k))
+			continue;
+		str_addf(&text, "%s%s (%lld of %lld)", text.length ? ", " : "", reason,
+		    (long long)layers_with(model, reason), (long long)model->layers);
+	}
 	model->unmodelled = text.length ? text.text : NULL;
 }
 

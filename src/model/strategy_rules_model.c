@@ -15,8 +15,15 @@ struct shape {
 static struct shape
 odd_heads(const struct mixer *mixer, int64_t tp)
 {
-	if (mixer->kind == MIXER_NONE || mixer->kind == MIXER_MAMBA1 || mixer->kind == MIXER_MAMBA2)
+	if (mixer->kind == MIXER_NONE || mixer->kind == MIXER_MAMBA1)
 		return (struct shape){NULL, 0};
+	if (mixer->kind == MIXER_MAMBA2) {
+		if (!divides(tp, mixer->heads))
+			return (struct shape){"Mamba heads", mixer->heads};
+		if (!divides(tp, mixer->groups))
+			return (struct shape){"Mamba groups", mixer->groups};
+		return (struct shape){NULL, 0};
+	}
 	if (mixer->kind == MIXER_GATED_DELTANET) {
 		if (!divides(tp, mixer->key_heads))
 			return (struct shape){"linear key heads", mixer->key_heads};

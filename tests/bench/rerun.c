@@ -48,7 +48,13 @@ first_error(const struct session *s)
 static bool
 is_modelled_class(const struct run *run)
 {
-	return strcmp(run->class, "dense") == 0 || strcmp(run->class, "moe") == 0;
+	static const char *const modelled[] = {
+	    "dense", "moe", "moe-hybrid-mamba", "moe-linear-attn"};
+
+	for (size_t i = 0; i < sizeof(modelled) / sizeof(*modelled); i++)
+		if (strcmp(run->class, modelled[i]) == 0)
+			return true;
+	return false;
 }
 
 /* What every prediction needs; the first that the source leaves out. */

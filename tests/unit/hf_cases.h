@@ -102,7 +102,7 @@ static const struct hf_case hf_cases[] = {
 	    "'vocab_size': 151936}",
 	    79674391296, 0, 3874929408, 3252599552,
 	    "mtp_unlisted=1650471424",
-	    "gated DeltaNet layers (36 of 48)",
+	    NULL,
 	    81324862720, "mtp_unlisted"},
 	{"qwen3.5-35b-a3b", "Qwen/Qwen3.5-35B-A3B",
 	    "{'architectures': ['Qwen3_5MoeForConditionalGeneration'], "
@@ -129,7 +129,7 @@ static const struct hf_case hf_cases[] = {
 	    "'tie_word_embeddings': false}",
 	    34660610688, 844640768, 3454988928, 2437870208,
 	    "",
-	    "gated DeltaNet layers (30 of 40)",
+	    NULL,
 	    0, ""},
 	{"qwen3.5-122b-a10b", "Qwen/Qwen3.5-122B-A10B",
 	    "{'architectures': ['Qwen3_5MoeForConditionalGeneration'], "
@@ -158,7 +158,7 @@ static const struct hf_case hf_cases[] = {
 	    "'tie_word_embeddings': false}",
 	    122111526912, 2523679232, 9771288576, 8245610496,
 	    "",
-	    "gated DeltaNet layers (36 of 48)",
+	    NULL,
 	    0, ""},
 	{"qwen3.5-397b-a17b", "Qwen/Qwen3.5-397B-A17B",
 	    "{'architectures': ['Qwen3_5MoeForConditionalGeneration'], "
@@ -190,7 +190,7 @@ static const struct hf_case hf_cases[] = {
 	    "'tie_word_embeddings': false}",
 	    396346350336, 6595568128, 17349040896, 15314803456,
 	    "",
-	    "gated DeltaNet layers (45 of 60)",
+	    NULL,
 	    0, ""},
 	{"glm-4.5", "zai-org/GLM-4.5",
 	    "{'architectures': ['Glm4MoeForCausalLM'], 'attention_bias': true, "
@@ -322,7 +322,7 @@ static const struct hf_case hf_cases[] = {
 	    "'sliding_window': null, 'tie_word_embeddings': false, 'vocab_size': 200064}",
 	    456089655296, 0, 48403306496, 45944920064,
 	    "",
-	    "lightning attention layers (70 of 80)",
+	    NULL,
 	    456089655296, ""},
 	{"minimax-m3", "MiniMaxAI/MiniMax-M3",
 	    "{'architectures': ['MiniMaxM3ForCausalLM'], 'attention_output_gate': false, "
@@ -401,7 +401,7 @@ static const struct hf_case hf_cases[] = {
 	    "'topk_group': 1, 'use_bias': false, 'use_conv_bias': true, 'vocab_size': 131072}",
 	    31577940288, 0, 3580076352, 2875433280,
 	    "router_bias=2944",
-	    "Mamba-2 layers (23 of 52)",
+	    NULL,
 	    31577937344, "-router_bias"},
 	{"nemotron-3-ultra-550b-a55b", "nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16",
 	    "{'architectures': ['NemotronHForCausalLM'], 'attention_bias': false, "
@@ -429,7 +429,7 @@ static const struct hf_case hf_cases[] = {
 	    "'topk_group': 1, 'use_bias': false, 'use_conv_bias': true, 'vocab_size': 131072}",
 	    549308993536, 11215610368, 56058843136, 53911359488,
 	    "router_bias=24576",
-	    "Mamba-2 layers (48 of 108), latent experts (48 of 108)",
+	    NULL,
 	    0, ""},
 	{"gemma-4-26b-a4b", "google/gemma-4-26B-A4B",
 	    "{'architectures': ['Gemma4ForConditionalGeneration'], 'model_type': 'gemma4', "
@@ -507,7 +507,7 @@ static const struct hf_case hf_cases[] = {
 	    "'mamba_proj_bias': false}",
 	    51570323328, 0, 12110311296, 11573440384,
 	    "",
-	    "Mamba layers (28 of 32)",
+	    NULL,
 	    51570323328, ""},
 	{"hunyuan-a13b", "tencent/Hunyuan-A13B-Instruct",
 	    "{'architectures': ['HunYuanMoEV1ForCausalLM'], 'model_type': 'hunyuan_v1_moe', "
