@@ -51,6 +51,13 @@ copied_state(const struct strategy *s, const struct state *state)
 	return copies * (state->weights + state->gradients) + split * state->optimizer;
 }
 
+/* Bytes of memory that a predicted byte of activations takes: fragments, and what runs showed. */
+static double
+growth(const struct evaluator *e)
+{
+	return e->activation_scale / rate_table[RATE_ALLOCATOR].value;
+}
+
 /* What a stage holds besides its layers: the ends' state, activations and logits. */
 static void
 fixed_parts(const struct evaluator *e, const struct strategy *s, const struct costs *c,
@@ -81,7 +88,7 @@ fixed_parts(const struct evaluator *e, const struct strategy *s, const struct co
 			*act += mtp * (kept + c->mtp_bytes);
 		}
 	}
-	*bytes += event / rate_table[RATE_ALLOCATOR].value +
+	*bytes += event * growth(e) +
 	    runtime_bytes(&e->cluster->gpu);
 	if (s->schedule == SCHEDULE_1F1B && s->pp > 1)
 		*seconds += c->handoff_s * ((first ? 0 : 1) + (last ? 0 : 1));
@@ -120,7 +127,7 @@ void
 stage_costs(const struct evaluator *e, const struct strategy *s, const struct costs *c,
     struct stage_costs *out)
 {
-	double grow = 1 / rate_table[RATE_ALLOCATOR].value;
+	double grow = growth(e);
 	double input = 2 * c->sizes.T * (double)e->model->hidden;
 	double surplus = surplus_of_kinds(e, s, c), buffers;
 	bool present[EVALUATOR_KINDS] = {false};
@@ -238,7 +245,7 @@ static double
 memory_bound(const struct evaluator *e, const struct strategy *s, const struct costs *c)
 {
 	double fixed[STRATEGY_MAX_PP], seconds, act, floor_bytes = 0, bound;
-	double grow = 1 / rate_table[RATE_ALLOCATOR].value;
+	double grow = growth(e);
 	double input = 2 * c->sizes.T * (double)e->model->hidden;
 
 	for (int i = 0; i < s->pp; i++) {

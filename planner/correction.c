@@ -233,10 +233,38 @@ run_use(const struct measured_run *run, const struct model *model, const struct 
 	return RUN_USED;
 }
 
+/* Model state is arithmetic: what a peak is off by is put down to what comes and goes. */
+double
+activation_ratio(const struct measured_run *run, const struct estimate *e)
+{
+	static const double most = 2; /* a wrong reading must not run away */
+	double measured = (double)run->allocated_bytes, state = 0, peak = 0, ratio;
+	int i, part;
+
+	if (run->allocated_bytes == 0)
+		measured = (double)run->reserved_bytes;
+	for (i = 0; i < e->n_stages; i++) {
+		const struct stage_memory *m = &e->stages[i];
+		double held = m->allocated_bytes;
+
+		if (run->allocated_bytes == 0)
+			held = m->total_bytes - m->parts[MEMORY_RUNTIME];
+		if (held <= peak)
+			continue;
+		peak = held;
+		for (state = 0, part = MEMORY_WEIGHTS; part <= MEMORY_WGRAD_BUFFERS; part++)
+			state += m->parts[part];
+	}
+	if (!(measured > state) || !(peak > state))
+		return 1;
+	ratio = (measured - state) / (peak - state);
+	return fmin(most, fmax(1 / most, ratio));
+}
+
 /* What a run says, by the step that is predicted without correction: how many lines, at most two. */
 static int
 observe(const struct evaluator *e, const struct measured_run *run, struct arena *arena,
-    struct observation o[2])
+    struct observation o[2], double *activations)
 {
 	struct strategy *own = arena_alloc(arena, sizeof(*own));
 	struct layout *layout = arena_alloc(arena, sizeof(*layout));
@@ -248,7 +276,9 @@ observe(const struct evaluator *e, const struct measured_run *run, struct arena 
 	if (own->layout && layout_parse(layout, own->layout, e->model, (int)own->pp,
 			       diags_new(arena), run->loc) != 0)
 		return 0; /* of another split of this model */
-	evaluate_exact(e, own, layout, arena, NULL, estimate);
+	estimate->stages = arena_array(arena, (size_t)own->pp, sizeof(*estimate->stages));
+	evaluate_exact(e, own, layout, arena, estimate->stages, estimate);
+	*activations = activation_ratio(run, estimate);
 	o[0] = observation_of(estimate, run->step_s);
 	o[1] = observation_of_exposed(estimate, run->exposed_s);
 	if (run->exposed_s > 0 &&
@@ -263,14 +293,19 @@ evaluator_correct(struct evaluator *e, struct arena *arena)
 	const struct measured_runs *runs = &e->cluster->runs;
 	struct correction *c;
 	struct observation *o;
-	int i, n = 0, used = 0;
+	double logs = 0;
+	int i, n = 0, used = 0, peaks = 0;
 
 	o = arena_array(arena, 2 * (size_t)runs->n, sizeof(*o));
 	for (i = 0; i < runs->n; i++) {
+		const struct measured_run *run = &runs->rows[i];
+		double activations = 1;
 		int lines = 0;
 
-		if (run_use(&runs->rows[i], e->model, e->cluster, &e->job->base) == RUN_USED)
-			lines = observe(e, &runs->rows[i], arena, &o[n]);
+		if (run_use(run, e->model, e->cluster, &e->job->base) == RUN_USED)
+			lines = observe(e, run, arena, &o[n], &activations);
+		logs += log(activations);
+		peaks += lines > 0 && (run->allocated_bytes > 0 || run->reserved_bytes > 0);
 		n += lines;
 		used += lines > 0;
 	}
@@ -280,6 +315,7 @@ evaluator_correct(struct evaluator *e, struct arena *arena)
 	correction_fit(o, n, c);
 	c->runs = used;
 	e->correction = c;
+	e->activation_scale = peaks > 0 ? exp(logs / peaks) : 1;
 	for (i = 0; i < TIME_SLOTS; i++)
 		e->slots[i].used = false; /* times found before there was a correction */
 }
@@ -291,6 +327,12 @@ evaluator_correction(const struct evaluator *e, const struct strategy *s)
 	bool alike = s->framework == base->framework && s->precision == base->precision;
 
 	return alike ? e->correction : NULL;
+}
+
+double
+evaluator_activation_scale(const struct evaluator *e)
+{
+	return e->activation_scale;
 }
 
 double

@@ -39,6 +39,12 @@ enum corrected corrected_of(enum time_part part);
 /* Standard deviation of the logarithm of a corrected step. */
 double correction_spread(const struct correction *correction, const struct estimate *estimate);
 
+/*
+ * What the measured peak of a run's allocator says of activations: those measured over those
+ * predicted (`estimate` has its stages), 1 when the run says nothing of memory.
+ */
+double activation_ratio(const struct measured_run *run, const struct estimate *estimate);
+
 /* Why a measured run corrects a strategy, or does not. */
 enum run_use {
 	RUN_USED,
@@ -53,6 +59,8 @@ extern const char *const run_use_reasons[RUN_USES]; /* "of another model" */
 enum run_use run_use(const struct measured_run *run, const struct model *model,
     const struct cluster *cluster, const struct strategy *strategy);
 
+/* What activations are multiplied by, from the measured peaks of the model's runs; 1 without. */
+double evaluator_activation_scale(const struct evaluator *evaluator);
 /* What corrects this strategy's time, or NULL. */
 const struct correction *evaluator_correction(
     const struct evaluator *evaluator, const struct strategy *strategy);

@@ -111,6 +111,7 @@ evaluator_new(struct arena *arena, const struct model *model, const struct clust
 	e->flops_training = flops_per_token(model, job->base.seq_len, e->has_mtp).training;
 	e->capacity_bytes = cluster->gpu.usable_bytes.value - (double)cluster->reserve_bytes -
 	    (double)job->reserve_bytes;
+	e->activation_scale = 1;
 	evaluator_correct(e, arena);
 	return e;
 }

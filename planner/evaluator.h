@@ -53,6 +53,7 @@ struct evaluator {
 	double flops_training; /* a token, MTP included */
 	double capacity_bytes;
 	const struct correction *correction; /* by measured steps of the model, or NULL */
+	double activation_scale; /* by measured peaks of the model, 1 without */
 };
 
 /* Fits the correction to the cluster's runs, by what this evaluator says of them without one. */

@@ -259,6 +259,11 @@ stage_memory(const struct evaluator *e, const struct strategy *s, struct costs *
 	acts = peak_events(e, s, c, c->activations, layout, stage, present, m);
 	scratch = *m;
 	skewed = with_skew ? peak_events(e, s, c, c->skewed, layout, stage, present, &scratch) : acts;
+	m->parts[MEMORY_ACTIVATIONS] *= e->activation_scale;
+	m->parts[MEMORY_LOGITS] *= e->activation_scale;
+	m->parts[MEMORY_MOE_BUFFERS] *= e->activation_scale;
+	acts *= e->activation_scale;
+	skewed *= e->activation_scale;
 	m->parts[MEMORY_RUNTIME] = runtime;
 	m->parts[MEMORY_FRAGMENTATION] = fragmentation(acts);
 	m->allocated_bytes = state + acts;

@@ -120,18 +120,16 @@ need_plan(struct calibration *c, const char *name, const char *what)
 	return -1;
 }
 
+/* `step` has what was measured; the rest is the plan's. */
 static int
-add_step(struct calibration *c, const char *name, double step_s, double exposed_s,
-    struct measured_step *step)
+add_step(struct calibration *c, const char *name, struct measured_step *step)
 {
-	*step = (struct measured_step){.model = c->plan->model,
-	    .strategy = c->plan->strategy,
-	    .layout = &c->plan->layout,
-	    .step_s = step_s,
-	    .exposed_s = exposed_s};
+	step->model = c->plan->model;
+	step->strategy = c->plan->strategy;
+	step->layout = &c->plan->layout;
 	if (measured_step_add(c->request, step) != 0)
 		return -1;
-	note_off(c->request, name, "step", step->predicted.step_s, step_s, false);
+	note_off(c->request, name, "step", step->predicted.step_s, step->step_s, false);
 	c->runs++;
 	c->plan_used = true;
 	return 0;
@@ -162,21 +160,33 @@ check_framework(struct calibration *c, const char *name, const char *format)
 		    framework_names[planned]);
 }
 
+static double
+reserved_of(const struct estimate *estimate)
+{
+	double most = 0;
+	int i;
+
+	for (i = 0; i < estimate->n_stages; i++)
+		most = fmax(most, estimate->stages[i].total_bytes -
+				      estimate->stages[i].parts[MEMORY_RUNTIME]);
+	return most;
+}
+
 static int
 add_log(struct calibration *c, const char *name, const struct log_facts *facts)
 {
 	struct request *request = c->request;
-	struct measured_step step;
-	double step_s;
+	struct measured_step step = {.allocated_bytes = facts->allocated_bytes,
+	    .reserved_bytes = facts->reserved_bytes};
 
 	if (need_plan(c, name, arena_printf(request->arena, "a %s log", facts->format)) != 0)
 		return -1;
 	check_framework(c, name, facts->format);
-	step_s = log_step_s(facts, &c->plan->strategy);
-	if (!(step_s > 0))
+	step.step_s = log_step_s(facts, &c->plan->strategy);
+	if (!(step.step_s > 0))
 		return diag_error(request->diags, place(name),
 		    "the %s log has no time of a step and no throughput", facts->format);
-	if (add_step(c, name, step_s, 0, &step) != 0)
+	if (add_step(c, name, &step) != 0)
 		return -1;
 	if (facts->step_high_s > 1.3 * facts->step_low_s)
 		diag_add(request->diags, place(name), NULL, SEVERITY_WARNING,
@@ -186,6 +196,9 @@ add_log(struct calibration *c, const char *name, const struct log_facts *facts)
 	if (facts->allocated_bytes > 0)
 		note_off(request, name, "memory allocated", allocated_of(&step.predicted),
 		    facts->allocated_bytes, true);
+	else if (facts->reserved_bytes > 0)
+		note_off(request, name, "memory reserved", reserved_of(&step.predicted),
+		    facts->reserved_bytes, true);
 	return 0;
 }
 
@@ -193,7 +206,7 @@ static int
 add_trace(struct calibration *c, const char *name, const struct trace_facts *facts)
 {
 	struct request *request = c->request;
-	struct measured_step step;
+	struct measured_step step = {.step_s = facts->step_s, .exposed_s = facts->exposed_s};
 
 	if (need_plan(c, name, "a profile") != 0)
 		return -1;
@@ -202,7 +215,7 @@ add_trace(struct calibration *c, const char *name, const struct trace_facts *fac
 		diag_last_hint(request->diags, "call step() of the profiler after every step");
 		return -1;
 	}
-	if (add_step(c, name, facts->step_s, facts->exposed_s, &step) != 0)
+	if (add_step(c, name, &step) != 0)
 		return -1;
 	diag_add(request->diags, place(name), NULL, SEVERITY_NOTE,
 	    "of a step %.0f %% is communication that nothing hides, %.0f %% all-to-all, send and "
@@ -285,13 +298,13 @@ add_file(struct calibration *c, const char *name)
 static int
 add_option(struct calibration *c)
 {
-	struct measured_step step;
+	struct measured_step step = {.step_s = c->request->job.measured_step_s};
 
-	if (!(c->request->job.measured_step_s > 0))
+	if (!(step.step_s > 0))
 		return 0;
 	if (need_plan(c, "--measured-step", "a step time") != 0)
 		return -1;
-	return add_step(c, "--measured-step", c->request->job.measured_step_s, 0, &step);
+	return add_step(c, "--measured-step", &step);
 }
 
 static int

@@ -105,6 +105,8 @@ measured_step_add(struct request *request, struct measured_step *step)
 	    .gpu = request->cluster->gpu.name,
 	    .step_s = step->step_s,
 	    .exposed_s = step->exposed_s,
+	    .allocated_bytes = (uint64_t)step->allocated_bytes,
+	    .reserved_bytes = (uint64_t)step->reserved_bytes,
 	    .strategy = step->strategy};
 	struct params params;
 

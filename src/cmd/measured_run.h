@@ -11,6 +11,7 @@ struct measured_step {
 	struct strategy strategy; /* derived, free of violations */
 	const struct layout *layout; /* NULL: even */
 	double step_s;
+	double allocated_bytes, reserved_bytes; /* of the allocator, from a log; 0: not known */
 	double exposed_s;	  /* communication that nothing hid, from a trace; 0: not known */
 	struct estimate predicted;
 };

@@ -7,8 +7,9 @@
 #define WORTH_SAYING 0.015 /* a factor nearer to 1 is said as none */
 
 static void
-note_factors(struct request *request, const struct correction *c)
+note_factors(struct request *request, const struct evaluator *evaluator, const struct correction *c)
 {
+	double scale = evaluator_activation_scale(evaluator);
 	struct loc nowhere = {NULL, 0, 0};
 	struct str text = str_new(request->arena);
 	int i;
@@ -17,8 +18,10 @@ note_factors(struct request *request, const struct correction *c)
 		if (c->factor[i] > 1 + WORTH_SAYING || c->factor[i] < 1 - WORTH_SAYING)
 			str_addf(&text, "%s%s x %.2f", text.length ? ", " : "", corrected_names[i],
 			    c->factor[i]);
+	if (scale > 1 + WORTH_SAYING || scale < 1 - WORTH_SAYING)
+		str_addf(&text, "%sactivations x %.2f", text.length ? "; " : "", scale);
 	diag_add(request->diags, nowhere, NULL, SEVERITY_NOTE,
-	    "times are corrected by %d measured run%s of this model: %s", c->runs,
+	    "corrected by %d measured run%s of this model: %s", c->runs,
 	    c->runs == 1 ? "" : "s", text.length ? text.text : "nothing to correct");
 }
 
@@ -50,7 +53,7 @@ runs_note(struct request *request)
 	evaluator = evaluator_new(request->arena, request->model, request->cluster, &request->job);
 	correction = evaluator_correction(evaluator, &request->job.base);
 	if (correction)
-		note_factors(request, correction);
+		note_factors(request, evaluator, correction);
 	for (i = 0; i < runs->n; i++) {
 		enum run_use use = run_use(
 		    &runs->rows[i], request->model, request->cluster, &request->job.base);

@@ -40,6 +40,10 @@ static const struct field run_fields[] = {
 	  .help = "what had been predicted" },
 	{ .name = "exposed", .arg = "T", .kind = FIELD_SECONDS, .offset = MEMBER(exposed_s),
 	  .help = "of the step, communication that nothing hid" },
+	{ .name = "allocated", .arg = "SIZE", .kind = FIELD_BYTES, .offset = MEMBER(allocated_bytes),
+	  .help = "the most that the framework's allocator gave out" },
+	{ .name = "reserved", .arg = "SIZE", .kind = FIELD_BYTES, .offset = MEMBER(reserved_bytes),
+	  .help = "the most that it held" },
 	{ .name = "strategy", .arg = "MAP", .kind = FIELD_CUSTOM, .read = read_strategy,
 	  .help = "what ran: keys as in a strategy section" },
 	{ .name = NULL },
@@ -163,6 +167,10 @@ measured_run_write(struct arena *arena, const struct measured_run *run, struct s
 		str_addf(out, "  predicted: %.6gs\n", run->predicted_s);
 	if (run->exposed_s > 0)
 		str_addf(out, "  exposed: %.6gs\n", run->exposed_s);
+	if (run->allocated_bytes > 0)
+		str_addf(out, "  allocated: %llu\n", (unsigned long long)run->allocated_bytes);
+	if (run->reserved_bytes > 0)
+		str_addf(out, "  reserved: %llu\n", (unsigned long long)run->reserved_bytes);
 	str_add(out, "  strategy: ");
 	write_strategy(arena, &run->strategy, out);
 	str_addc(out, '\n');

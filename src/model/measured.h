@@ -20,6 +20,7 @@ struct measured_run {
 	double step_s;
 	double predicted_s;	/* what had been predicted without this run; 0: not said */
 	double exposed_s;	/* of communication that nothing hid; 0: not measured */
+	uint64_t allocated_bytes, reserved_bytes; /* most of the allocator; 0: not measured */
 	struct strategy strategy; /* as read, nothing derived */
 	struct loc loc;
 };

@@ -15,7 +15,9 @@
 
 #include "base/arena.h"
 #include "base/table.h"
+#include "base/units.h"
 #include "bench.h"
+#include "errors.h"
 #include "planner/evaluator.h"
 
 enum way {
@@ -135,6 +137,75 @@ predict_by_factor(struct bench *b, struct scores *s, const struct rerun *r,
 	e.step_high_s *= factor;
 	add_score(b, s, r, &e, weight);
 }
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+struct peaks {
+	struct errors plain, corrected;
+};
+
+static bool
+has_peak(const struct rerun *r)
+{
+	return counts_memory(r) && !r->run->aside[0] && strcmp(r->run->mem_kind, "device") != 0;
+}
+
+/* A run's peak as a cluster file keeps it. */
+static struct measured_run
+peak_of(const struct rerun *r)
+{
+	uint64_t bytes = (uint64_t)(r->run->mem_gib * GIB);
+	bool allocated = same(r->run->mem_kind, "allocated");
+
+	return (struct measured_run){
+	    .allocated_bytes = allocated ? bytes : 0, .reserved_bytes = allocated ? 0 : bytes};
+}
+
+/* Activations of every peak scaled by those of another layout of its group. */
+static void
+score_peak(struct bench *b, struct peaks *peaks, const struct rerun *r)
+{
+	struct memory_prediction p = rerun_memory(r);
+	double ratio = 0;
+	int n = 0;
+
+	for (size_t i = 0; i < b->count; i++) {
+		const struct rerun *other = &b->reruns[i];
+		struct measured_run run;
+
+		if (!has_peak(other) || !same_stack(r, other) || !same_model(r, other) ||
+		    same_layout(r, other) || !same(r->run->mem_kind, other->run->mem_kind))
+			continue;
+		run = peak_of(other);
+		ratio += log(activation_ratio(&run, &other->estimate));
+		n++;
+	}
+	if (n == 0)
+		return;
+	errors_add(b->arena, &peaks->plain, p.gib / r->run->mem_gib - 1);
+	errors_add(b->arena, &peaks->corrected,
+	    (p.state_gib + (p.gib - p.state_gib) * exp(ratio / n)) / r->run->mem_gib - 1);
+}
+
+static void
+peaks_report(struct bench *b)
+{
+	struct peaks peaks = {{0}, {0}};
+	struct summary plain, corrected;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (has_peak(&b->reruns[i]))
+			score_peak(b, &peaks, &b->reruns[i]);
+	plain = errors_summary(b->arena, &peaks.plain);
+	corrected = errors_summary(b->arena, &peaks.corrected);
+	str_addf(&b->out,
+	    "  peak memory of %zu of them, median / p90 |e|: %.1f / %.1f %%; activations corrected "
+	    "by the others: %.1f / %.1f %%\n\n",
+	    plain.count, 100 * plain.median_abs, 100 * plain.p90_abs, 100 * corrected.median_abs,
+	    100 * corrected.p90_abs);
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
 
 /* What rates fitted without the run's model on its GPU make of its step, over the shipped ones. */
 static double
@@ -317,5 +388,5 @@ transfer_report(struct bench *b)
 		table_cellf(table, "%.2f", after.spread);
 	}
 	table_print(table, &b->out, 2);
-	str_addc(&b->out, '\n');
+	peaks_report(b);
 }

@@ -178,3 +178,67 @@ Test(correction, a_wrong_unit_does_not_run_away)
 	correction_fit(&o, 1, &c);
 	cr_assert(isfinite(c.factor[CORRECTED_COMPUTE]) && c.factor[CORRECTED_COMPUTE] <= exp(3.01));
 }
+
+static double
+allocated(const struct stage_memory *stages, int n, double *state)
+{
+	double most = 0;
+
+	for (int i = 0; i < n; i++)
+		if (stages[i].allocated_bytes > most) {
+			most = stages[i].allocated_bytes;
+			*state = most - stages[i].parts[MEMORY_ACTIVATIONS] -
+				 stages[i].parts[MEMORY_LOGITS] - stages[i].parts[MEMORY_MOE_BUFFERS];
+		}
+	return most;
+}
+
+/* What comes and goes is scaled by the measured peak; model state is not, and the bound follows. */
+Test(correction, a_measured_peak_scales_activations)
+{
+	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x4");
+	struct strategy s = fixture_strategy(&f, 2, 1, 2, 1, 8, 1, 256, SEQ_LEN), derived = s;
+	struct measured_run run = run_of(&f, s, 1);
+	struct stage_memory stages[2];
+	struct estimate estimate;
+	double before, after, state = 0, kept = 0, bound;
+
+	strategy_derive(&derived, f.model, f.cluster->world);
+	evaluate(fixture_evaluator(&f, SEQ_LEN), &derived, NULL, stages, &estimate);
+	before = allocated(stages, 2, &state);
+	run.allocated_bytes = (uint64_t)(state + 0.8 * (before - state));
+	give_runs(&f, &run, 1);
+	bound = evaluate_bound(fixture_evaluator(&f, SEQ_LEN), &derived).memory_bytes;
+	evaluate(fixture_evaluator(&f, SEQ_LEN), &derived, NULL, stages, &estimate);
+	after = allocated(stages, 2, &kept);
+	cr_assert_float_eq(kept, state, 1e-6 * state);
+	cr_assert_float_eq(after, state + 0.8 * (before - state), 0.01 * before);
+	cr_assert_leq(bound, estimate.worst_bytes);
+	run.allocated_bytes = 1; /* less than the model state: nothing that activations could explain */
+	cr_assert_float_eq(activation_ratio(&run, &estimate), 1, 1e-12);
+	fixture_free(&f);
+}
+
+/* Whatever a run says, no strategy costs less than its bound. */
+Test(correction, bounds_hold_under_any_correction)
+{
+	static const double factors[] = {0.4, 0.8, 1.3, 3};
+	struct fixture f = fixture_new("deepseek-v2-lite", NULL, "dgx-h100x4");
+
+	for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++)
+		for (int64_t pp = 1; pp <= 4; pp *= 2) {
+			struct strategy s = fixture_strategy(&f, 1, 1, pp, 1, 8, 1, 128, SEQ_LEN);
+			struct strategy other = fixture_strategy(&f, 2, 1, 1, 1, 4, 1, 128, SEQ_LEN);
+			struct measured_run run;
+			struct estimate e;
+
+			give_runs(&f, NULL, 0);
+			run = run_of(&f, other, factors[i]);
+			give_runs(&f, &run, 1);
+			strategy_derive(&s, f.model, f.cluster->world);
+			e = cost(&f, s);
+			cr_assert_leq(
+			    evaluate_bound(fixture_evaluator(&f, SEQ_LEN), &s).step_s, e.step_s);
+		}
+	fixture_free(&f);
+}
