@@ -154,17 +154,33 @@ overlap(int64_t i, int64_t n, int64_t j, int64_t m)
 	return i * m < (j + 1) * n && j * n < (i + 1) * m;
 }
 
+/* The rank of the new plan itself where it had the piece before, otherwise its first holder. */
+static int32_t
+source_of(const struct places *o, int32_t rank, int stage, int64_t expert, int64_t shard)
+{
+	bool has = rank < o->world && o->stage[rank] == stage;
+
+	if (expert < 0)
+		return has && o->tensor[rank] == shard ? rank
+						       : o->dense_rank[stage * o->tp + shard];
+	return has && o->expert[rank] == expert && o->expert_tensor[rank] == shard
+		   ? rank
+		   : o->expert_rank[(stage * o->ep + expert) * o->etp + shard];
+}
+
 static void
 add_dense(struct builder *b, int first, int last, int old_stage, int new_stage)
 {
 	const struct places *o = b->old_places, *n = b->new_places;
 
 	for (int64_t i = 0; i < o->tp; i++)
-		for (int64_t j = 0; j < n->tp; j++)
+		for (int64_t j = 0; j < n->tp; j++) {
+			int32_t rank = n->dense_rank[new_stage * n->tp + j];
+
 			if (overlap(i, o->tp, j, n->tp))
 				add_row(b, (struct reshard_row){first, last, -1, -1, i, j,
-					       o->dense_rank[old_stage * o->tp + i],
-					       n->dense_rank[new_stage * n->tp + j], false});
+					       source_of(o, rank, old_stage, -1, i), rank, false});
+		}
 }
 
 /* Runs of experts that lie together in both plans. */
@@ -180,15 +196,16 @@ add_experts(struct builder *b, int first, int last, int old_stage, int new_stage
 		int64_t end = old_end < new_end ? old_end : new_end;
 
 		for (int64_t i = 0; i < o->etp; i++)
-			for (int64_t j = 0; j < n->etp; j++)
+			for (int64_t j = 0; j < n->etp; j++) {
+				int32_t rank =
+				    n->expert_rank[(new_stage * n->ep + new_ep) * n->etp + j];
+
 				if (overlap(i, o->etp, j, n->etp))
-					add_row(
-					    b, (struct reshard_row){first, last, e, end - 1, i, j,
-						   o->expert_rank
-						       [(old_stage * o->ep + old_ep) * o->etp + i],
-						   n->expert_rank
-						       [(new_stage * n->ep + new_ep) * n->etp + j],
-						   false});
+					add_row(b,
+					    (struct reshard_row){first, last, e, end - 1, i, j,
+						source_of(o, rank, old_stage, old_ep, i), rank,
+						false});
+			}
 		e = end;
 	}
 }

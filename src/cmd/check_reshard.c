@@ -14,6 +14,9 @@ read_plan(struct request *request, const char *path)
 {
 	const struct doc *doc = request_document(request, path);
 
+	if (!doc)
+		diag_last_hint(request->diags, "a plan is JSON: moeplan plan MODEL CLUSTER ... "
+					       "--format json --output plan.json");
 	return doc ? plan_read(request->arena, request->diags, doc, path) : NULL;
 }
 
@@ -46,22 +49,29 @@ static void
 print_rows(struct request *request, const struct reshard *reshard)
 {
 	static const char *const heads[] = {
-	    "layers", "experts", "shard", "rank", "shard", "rank", ""};
+	    "layers", "experts", "old shard", "rank", "new shard", "rank", ""};
 	struct table *table = table_new(request->arena, 7);
-	size_t shown = 0;
+	size_t shown = 0, moving = 0;
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 		table_column(table, i, heads[i], i < 2 || i == 6 ? TABLE_LEFT : TABLE_RIGHT);
 	for (size_t i = 0; i < reshard->n_rows; i++) {
-		if (!request->common.verbose && shown == ROWS_SHOWN)
-			break;
+		moving += reshard->rows[i].moves;
+		if (!request->common.verbose && (!reshard->rows[i].moves || shown == ROWS_SHOWN))
+			continue;
 		print_row(table, &reshard->rows[i]);
 		shown++;
 	}
-	str_add(&request->out, "from the old plan's first holder to the new plan's\n");
-	table_print(table, &request->out, 0);
-	if (shown < reshard->n_rows)
-		str_addf(&request->out, "... %zu more rows (--verbose)\n", reshard->n_rows - shown);
+	if (moving > 0)
+		str_addf(&request->out,
+		    "%zu of %zu pieces move: the rank that had one, and its first holder now\n",
+		    moving, reshard->n_rows);
+	else
+		str_addf(&request->out, "none of %zu pieces moves\n", reshard->n_rows);
+	if (shown > 0)
+		table_print(table, &request->out, 0);
+	if (shown < moving)
+		str_addf(&request->out, "... %zu more (--verbose)\n", moving - shown);
 }
 
 static void

@@ -48,8 +48,8 @@ static const char *const loss_steps[] = {"look at the load of the experts: one t
     "route in fp32 (--moe-router-dtype fp32), from 32 experts on always",
     "no token dropping in the first steps; a capacity factor of 1.7 or more later",
     "warm the learning rate up; clip gradients at 1.0 (DeepSpeed's default changed in 0.19.3)",
-    "after a resume: the same experts must sit on the same ranks: moeplan check --from OLD.json "
-    "NEW.json",
+    "after a resume: every expert needs its own weights and moments back, whatever its rank: "
+    "moeplan check --from OLD.json NEW.json",
     NULL};
 static const char *const launch_steps[] = {
     "count the ranks: nodes x processes a node must be TP x CP x PP x DP and, in Megatron-LM, "

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What helps against a symptom, and is it TP or EP? With the numbers of the plan at hand. */
+#include <string.h>
+
 #include "base/table.h"
 #include "base/units.h"
 #include "cmd/explain_report.h"
@@ -79,6 +81,91 @@ print_trials(struct request *request, const struct explained_plan *plan)
 	table_print(table, &request->out, 0);
 }
 
+/* --- numbers of symptoms that no change of degrees cures -------------------------------------- */
+
+static void
+print_ranks(struct request *request, const struct explained_plan *plan)
+{
+	const struct strategy *s = &plan->estimate.strategy;
+
+	text_line(request, "ranks", "TP %lld x CP %lld x PP %lld x DP %lld = %s", (long long)s->tp,
+	    (long long)s->cp, (long long)s->pp, (long long)s->dp,
+	    units_grouped(request->arena, s->tp * s->cp * s->pp * s->dp));
+	if (model_moe(plan->model))
+		text_line(request, "", "ETP %lld x EP %lld x PP %lld x EDP %lld = %s",
+		    (long long)s->etp, (long long)s->ep, (long long)s->pp, (long long)s->edp,
+		    units_grouped(request->arena, s->etp * s->ep * s->pp * s->edp));
+	text_line(request, "", "started: %lld nodes x %lld processes = %s",
+	    (long long)plan->cluster->nodes, (long long)plan->cluster->gpus_per_node,
+	    units_grouped(request->arena, plan->cluster->world));
+	if (s->etp == s->tp && s->cp == 1 && s->ep > 1)
+		text_line(request, "", "as WORLD = DP x EP x TP x PP it is DP %lld",
+		    (long long)s->edp);
+}
+
+static int64_t
+moe_layers(const struct model *model)
+{
+	int64_t count = 0;
+
+	for (int64_t layer = 0; layer < model->layers; layer++)
+		count += model->kinds[model->kind_of[layer]].ffn.experts > 0;
+	return count;
+}
+
+/* Dispatch and combine, forward and backward. */
+static void
+print_collectives(struct request *request, const struct explained_plan *plan)
+{
+	const struct strategy *s = &plan->estimate.strategy;
+	int64_t layers = moe_layers(plan->model) / s->pp;
+
+	if (s->ep < 2 || layers == 0)
+		return;
+	text_line(request, "all-to-all",
+	    "4 x %lld MoE layers of a stage x %lld micro-batches = %s a step, each waits for all "
+	    "%lld ranks of an EP group",
+	    (long long)layers, (long long)s->micro_batches,
+	    units_grouped(request->arena, 4 * layers * s->micro_batches),
+	    (long long)s->ep);
+}
+
+static void
+print_loads(struct request *request, const struct explained_plan *plan)
+{
+	const struct strategy *s = &plan->estimate.strategy;
+	const struct layer_kind *kind = model_moe(plan->model);
+
+	if (!kind || kind->ffn.experts < 1)
+		return;
+	text_line(request, "loads", "%lld sequences x %lld tokens x top-%lld / %lld experts = %s "
+				    "tokens of an expert a step at the mean%s",
+	    (long long)s->global_batch, (long long)s->seq_len, (long long)kind->ffn.top_k,
+	    (long long)kind->ffn.experts,
+	    units_grouped(request->arena,
+		s->global_batch * s->seq_len * kind->ffn.top_k / kind->ffn.experts),
+	    s->capacity > 0 ? "" : "; dropless: none are dropped");
+	if (s->capacity > 0)
+		text_line(request, "",
+		    "a capacity factor of %.3g drops what an expert gets over %.3g x the mean",
+		    s->capacity, s->capacity);
+}
+
+static void
+print_numbers(
+    struct request *request, const struct symptom *symptom, const struct explained_plan *plan)
+{
+	static const struct {
+		const char *symptom;
+		void (*print)(struct request *request, const struct explained_plan *plan);
+	} rows[] = {
+	    {"launch", print_ranks}, {"hang", print_collectives}, {"loss-spike", print_loads}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].symptom, symptom->name) == 0)
+			rows[i].print(request, plan);
+}
+
 void
 text_symptom(struct request *request, const struct explanation *what)
 {
@@ -91,6 +178,7 @@ text_symptom(struct request *request, const struct explanation *what)
 		return;
 	str_addc(&request->out, '\n');
 	print_plan(request, what->plan);
+	print_numbers(request, symptom, what->plan);
 	if (symptom->aim < 0)
 		return;
 	print_parts(request, what->plan, symptom->aim);

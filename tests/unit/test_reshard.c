@@ -61,6 +61,22 @@ first_holder(const struct plan_view *plan, int layer, int64_t expert, int64_t sh
 	return (int32_t)(stage * (s->world / s->pp) + shard);
 }
 
+/* The rank itself when it had the piece, otherwise the first holder. */
+static int32_t
+source(const struct plan_view *plan, const struct reshard_row *row)
+{
+	const struct strategy *s = &plan->strategy;
+	int64_t each = s->world / s->pp;
+	int64_t copies = row->first_expert < 0 ? s->tp : s->ep * s->etp;
+	int32_t first =
+	    first_holder(plan, row->first_layer, row->first_expert, row->old_shard);
+
+	return row->new_rank / each == first / each &&
+		       row->new_rank % each % copies == first % each % copies
+		   ? row->new_rank
+		   : first;
+}
+
 static void
 expect_holders(const struct plan_view *old_plan, const struct plan_view *new_plan)
 {
@@ -69,9 +85,8 @@ expect_holders(const struct plan_view *old_plan, const struct plan_view *new_pla
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const struct reshard_row *row = &r->rows[i];
 
-		cr_expect_eq(row->old_rank,
-		    first_holder(old_plan, row->first_layer, row->first_expert, row->old_shard),
-		    "row %zu: old rank %d", i, row->old_rank);
+		cr_expect_eq(row->old_rank, source(old_plan, row), "row %zu: old rank %d", i,
+		    row->old_rank);
 		cr_expect_eq(row->new_rank,
 		    first_holder(new_plan, row->last_layer, row->last_expert, row->new_shard),
 		    "row %zu: new rank %d", i, row->new_rank);
@@ -98,6 +113,19 @@ expect_all(const struct plan_view *old_plan, const struct plan_view *new_plan, i
 	}
 	cr_expect_eq(dense, layers * dense_pairs);
 	cr_expect_eq(experts, layers * 8 * expert_pairs);
+}
+
+/* Twice the copies of experts: a copy of what a rank needs lies on the rank itself. */
+Test(reshard, other_copies_count_too)
+{
+	struct plan_view a = plan_of(FRAMEWORK_MEGATRON, 1, 1, 8, 1);
+	struct plan_view b = plan_of(FRAMEWORK_MEGATRON, 1, 2, 8, 1);
+	const struct reshard *r = reshard(&a, &b);
+
+	for (size_t i = 0; i < r->n_rows; i++)
+		cr_expect(!r->rows[i].moves, "row %zu moves from %d to %d", i,
+		    r->rows[i].old_rank, r->rows[i].new_rank);
+	cr_expect_float_eq(r->held, r->needed, 1);
 }
 
 Test(reshard, the_same_plan_moves_nothing)
