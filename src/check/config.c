@@ -16,7 +16,8 @@
 #include "check/import_private.h"
 
 const char *const config_form_names[] = {"Megatron-LM", "DeepSpeed", "torchtitan",
-    "Megatron-Bridge", "tutorial", "moeplan", "numbers", "Tutel", NULL};
+    "Megatron-Bridge", "tutorial", "moeplan", "numbers", "Tutel", "FairScale", "Accelerate",
+    "MaxText", NULL};
 
 void
 config_init(struct config *config)

@@ -16,14 +16,23 @@ enum config_form {
 	CONFIG_MEGATRON, /* arguments, script, YAML */
 	CONFIG_DEEPSPEED,
 	CONFIG_TORCHTITAN,
-	CONFIG_BRIDGE,	 /* Megatron-Bridge overrides */
-	CONFIG_TUTORIAL, /* model_config.json + ds_config.json of the guides */
-	CONFIG_PLAN,	 /* our own documents */
-	CONFIG_NUMBERS,	 /* options of the command line only, launch files, environment */
-	CONFIG_TUTEL,	 /* a call of Tutel's moe_layer */
+	CONFIG_BRIDGE,	  /* Megatron-Bridge overrides */
+	CONFIG_TUTORIAL,  /* model_config.json + ds_config.json of the guides */
+	CONFIG_PLAN,	  /* our own documents */
+	CONFIG_NUMBERS,	  /* options of the command line only, launch files, environment */
+	CONFIG_TUTEL,	  /* a call of Tutel's moe_layer */
+	CONFIG_FAIRSCALE, /* a call of its Top2Gate */
+	CONFIG_ACCELERATE,
+	CONFIG_MAXTEXT,
 	CONFIG_FORMS
 };
 extern const char *const config_form_names[];
+/* A library that is none of enum framework. */
+static inline bool
+config_is_library(enum config_form form)
+{
+	return form >= CONFIG_TUTEL && form < CONFIG_FORMS;
+}
 
 /*
  * What somebody's files say, in the words of their framework and in ours.

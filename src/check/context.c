@@ -456,7 +456,7 @@ facts_init(struct facts *facts, const struct check_context *check, struct arena 
 	*facts = (struct facts){.check = check, .arena = arena, .model = check->model};
 	facts->complete = is_complete(check->config);
 	facts->options = tells_options(check->config);
-	facts->framework = check->other || check->config->form == CONFIG_TUTEL
+	facts->framework = check->other || config_is_library(check->config->form)
 			       ? (unsigned)RULE_OTHER
 			       : 1U << check->strategy->framework;
 	facts->version = version ? version : check->config->version;

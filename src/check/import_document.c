@@ -11,6 +11,7 @@
  *   model: tensor_model_parallel_size …           Megatron-Bridge, NeMo, the guides' YAML
  *   MODEL_ARGS: --num-layers: 61 …                arguments of Megatron-LM in a map
  *   num_layers, tensor_model_parallel_size …      arguments of Megatron-LM, dumped
+ *   ici_tensor_parallelism …                      MaxText
  *   model_type, architectures                     a model, Hugging Face's config.json
  */
 #include <string.h>
@@ -256,8 +257,8 @@ bracketed(struct import *in, const struct doc *value)
 
 		if (item > 0)
 			last = import_append(list, last,
-			    import_scalar(in->arena, NULL, arena_strndup(in->arena, at, item),
-				value->loc));
+			    import_scalar(
+				in->arena, NULL, arena_strndup(in->arena, at, item), value->loc));
 		at += item + (at[item] == ' ' || at[item] == ',');
 	}
 	return list;
@@ -292,8 +293,7 @@ take_environment(struct import *in, const struct doc *map)
 
 		/* "1" is 1 in an environment */
 		if (member->kind == DOC_STRING && !strstr(member->text, "${"))
-			value =
-			    import_scalar(in->arena, member->key, member->text, member->loc);
+			value = import_scalar(in->arena, member->key, member->text, member->loc);
 		if (member->kind < DOC_LIST)
 			add_member(in, CONFIG_NUMBERS, member->key, value);
 	}
@@ -389,6 +389,15 @@ take_megatron(struct import *in, const struct doc *doc)
 	return not_known(in, doc);
 }
 
+static int
+take_maxtext(struct import *in, const struct doc *doc)
+{
+	if (import_form(in, CONFIG_MAXTEXT, doc->loc) != 0)
+		return -1;
+	import_map(in, CONFIG_MAXTEXT, "", doc);
+	return 0;
+}
+
 int
 import_document(struct import *in, const struct doc *doc)
 {
@@ -401,6 +410,8 @@ import_document(struct import *in, const struct doc *doc)
 		return take_titan(in, doc);
 	if (doc_get(doc, "strategy") || doc_get(doc, "job"))
 		return import_plan(in, doc);
+	if (doc_get(doc, "ici_fsdp_parallelism") || doc_get(doc, "ici_tensor_parallelism"))
+		return take_maxtext(in, doc);
 	if (is_guide_model(doc))
 		return take_guide_model(in, doc);
 	if (doc_get(doc, "model_type") || doc_get(doc, "architectures"))

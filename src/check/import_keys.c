@@ -414,6 +414,9 @@ import_tables(enum config_form form)
 	static const struct key *const torchtitan[] = {
 	    torchtitan_keys, import_torchtitan_keys, NULL};
 	static const struct key *const plan[] = {import_plan_keys, NULL};
+	static const struct key *const tutel[] = {import_tutel_keys, NULL};
+	static const struct key *const fairscale[] = {import_fairscale_keys, NULL};
+	static const struct key *const accelerate[] = {import_accelerate_keys, NULL};
 	static const struct key *const none[] = {NULL};
 
 	switch (form) {
@@ -427,6 +430,12 @@ import_tables(enum config_form form)
 		return torchtitan;
 	case CONFIG_PLAN:
 		return plan;
+	case CONFIG_TUTEL:
+		return tutel;
+	case CONFIG_FAIRSCALE:
+		return fairscale;
+	case CONFIG_ACCELERATE:
+		return accelerate;
 	default:
 		return none;
 	}

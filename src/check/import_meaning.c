@@ -115,6 +115,10 @@ set_defaults(struct import *in)
 	case CONFIG_TORCHTITAN:
 		torchtitan_defaults(in);
 		break;
+	case CONFIG_ACCELERATE:
+	case CONFIG_MAXTEXT:
+		in->config->strategy.zero = 0;
+		break;
 	default:
 		break;
 	}
@@ -245,6 +249,10 @@ import_conclude(struct import *in)
 		import_conclude_deepspeed(in);
 	if (config->form == CONFIG_TORCHTITAN)
 		import_conclude_torchtitan(in);
+	if (config->form == CONFIG_ACCELERATE)
+		import_conclude_accelerate(in);
+	if (config->form == CONFIG_MAXTEXT)
+		import_conclude_maxtext(in);
 	import_conclude_model(in);
 	return result != 0 || in->diags->errors > in->errors ? -1 : 0;
 }

@@ -57,6 +57,10 @@ bool import_flag(const struct config *config, enum config_form form, const char 
 
 /* Rows that are read beside those of the emitters: other spellings, guides, older releases. */
 extern const struct key import_megatron_keys[], import_deepspeed_keys[], import_torchtitan_keys[];
+/* import_libraries.c */
+extern const struct key import_tutel_keys[], import_fairscale_keys[], import_accelerate_keys[];
+void import_conclude_accelerate(struct import *in);
+void import_conclude_maxtext(struct import *in);
 /* Both tables of a form in the order in which they are read; NULL after them. */
 const struct key *const *import_tables(enum config_form form);
 const struct key *import_key(enum config_form form, const char *name);

@@ -30,6 +30,7 @@ static const char *const moe_arguments[] = {"hidden_size", "expert", "num_expert
 static const char *const pipeline_arguments[] = {"layers", "num_stages", NULL};
 static const char *const tutel_arguments[] = {"gate_type", "model_dim", "experts", NULL};
 static const char *const topology_arguments[] = {"num_pp", "num_mp", "num_dp", NULL};
+static const char *const gate_arguments[] = {"model_dim", "num_experts", NULL};
 static const char *const registry_arguments[] = {"flavor", NULL};
 static const char *const none[] = {NULL};
 static const struct call calls[] = {
@@ -37,6 +38,11 @@ static const struct call calls[] = {
 	{"MoE", CONFIG_DEEPSPEED, "MoE.", moe_arguments},
 	{"PipelineModule", CONFIG_DEEPSPEED, "PipelineModule.", pipeline_arguments},
 	{"PipeModelDataParallelTopology", CONFIG_DEEPSPEED, "topology.", topology_arguments},
+	{"Top2Gate", CONFIG_FAIRSCALE, "", gate_arguments},
+	{"Accelerator", CONFIG_ACCELERATE, "", none},
+	{"FullyShardedDataParallelPlugin", CONFIG_ACCELERATE, "", none},
+	{"MixedPrecisionPolicy", CONFIG_ACCELERATE, "policy.", none},
+	{"ParallelismConfig", CONFIG_ACCELERATE, "", none},
 	{"ParallelismConfig", CONFIG_TORCHTITAN, "parallelism.", none},
 	{"TrainingConfig", CONFIG_TORCHTITAN, "training.", none},
 	{"CompileConfig", CONFIG_TORCHTITAN, "compile.", none},
@@ -63,6 +69,31 @@ add_tutel_map(struct python *p, const char *name, const struct doc *map)
 	}
 }
 
+/* Two libraries have a ParallelismConfig: what is imported tells whose it is. */
+static const struct call *
+find_call(const struct python *p, const char *name)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (strcmp(calls[i].name, name) == 0 &&
+		    (calls[i].form != CONFIG_ACCELERATE ||
+			strstr(p->text->bytes, "from accelerate") ||
+			strstr(p->text->bytes, "import accelerate")))
+			return &calls[i];
+	return NULL;
+}
+
+/* At the cursor: a call that is read by itself. */
+static bool
+is_other_call(struct python *p)
+{
+	size_t start = p->at;
+	const char *name = python_name(p);
+	bool call = find_call(p, name) && python_peek(p) == '(';
+
+	p->at = start;
+	return call;
+}
+
 static void
 add_argument(struct python *p, const struct call *call, const char *name)
 {
@@ -75,8 +106,13 @@ add_argument(struct python *p, const struct call *call, const char *name)
 	value = python_value(p, full);
 	python_skip_space(p);
 	if (!value || !strchr(",)", python_peek(p))) {
+		bool other;
+
 		p->at = start;
+		other = is_other_call(p);
 		python_skip_expression(p);
+		if (other)
+			return;
 		import_unknown_setting(p->in, call->form, full,
 		    import_shown(p->in->arena, p->text->bytes + start, p->at - start),
 		    import_text_loc(p->text, start));
@@ -137,15 +173,6 @@ take_call(struct python *p, const struct call *call, size_t start)
 	return 0;
 }
 
-static const struct call *
-find_call(const char *name)
-{
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (strcmp(calls[i].name, name) == 0)
-			return &calls[i];
-	return NULL;
-}
-
 /* The cursor is behind `name`; behind the '(' when it is called, not defined. */
 static bool
 is_called(struct python *p, size_t start)
@@ -176,7 +203,7 @@ take_name(struct python *p, int *found)
 {
 	size_t start = p->at, inside;
 	const char *name = python_name(p), *prefix = NULL;
-	const struct call *call = find_call(name);
+	const struct call *call = find_call(p, name);
 	struct call section = {.name = "replace", .form = CONFIG_TORCHTITAN, .positional = none};
 
 	if (recipe_name(p, name, start, &prefix) != 0)

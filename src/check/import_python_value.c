@@ -206,6 +206,8 @@ parse_word(struct python *p, const char *key)
 	word = arena_strndup(p->in->arena, p->text->bytes + start, p->at - start);
 	if (word[0] == '\0')
 		return NULL;
+	if (strncmp(word, "torch.", 6) == 0) /* torch.bfloat16 */
+		return import_string(p->in->arena, key, word + 6, loc);
 	value = import_word_value(p->in->arena, key, word, loc);
 	if (value->kind != DOC_STRING)
 		return value;

@@ -150,7 +150,7 @@ read_files(struct request *request)
 	if (import_files(request, config, report->findings) != 0 || override(request, config) != 0)
 		return NULL;
 	report->model = request->model ? request->model : config->model;
-	report->other = config->form == CONFIG_TUTEL;
+	report->other = config_is_library(config->form);
 	report->framework = report->other ? config_form_names[config->form]
 					  : framework_names[config->strategy.framework];
 	return report;

@@ -129,3 +129,73 @@ plan_random(
 	plan->nodes = s->world / 8;
 	return true;
 }
+
+/* --- towards what a target takes ------------------------------------------------------------ */
+
+static void
+bend_settings(struct strategy *s)
+{
+	s->gtp = s->egtp = 1;
+	s->order = NULL;
+	s->precision = PRECISION_BF16;
+	s->grad_type = s->moment_type = FLOAT_FP32;
+	s->offload = OFFLOAD_NONE;
+	s->offload_fraction = 0;
+	s->cuda_graphs = false;
+	s->overlap = OVERLAP_DP;
+	s->dispatcher = DISPATCH_ALLTOALL;
+	if (s->recompute.kind == RECOMPUTE_SELECTIVE)
+		s->recompute = (struct recompute){0};
+	s->recompute.layers = 0;
+}
+
+void
+bend_accelerate(struct strategy *s)
+{
+	bend_settings(s);
+	s->pp = s->vpp = s->ep = s->etp = 1;
+	s->capacity = 0;
+	s->zero = plan_next(4) ? 3 : 2;
+}
+
+void
+bend_jax(struct strategy *s)
+{
+	bend_settings(s);
+	s->etp = s->tp;
+	s->zero = 3;
+}
+
+/* Experts over all ranks of a stage. */
+void
+bend_tutel(struct strategy *s)
+{
+	s->etp = s->gtp = s->egtp = 1;
+	s->dispatcher = DISPATCH_ALLTOALL;
+	s->world = s->ep * s->pp;
+}
+
+void
+bend_fairscale(struct strategy *s)
+{
+	bend_settings(s);
+	s->etp = 1;
+	s->capacity = 1;
+}
+
+bool
+plan_bend(void (*bend)(struct strategy *strategy), struct plan_view *plan)
+{
+	struct strategy *s = &plan->strategy;
+
+	if (!bend)
+		return true;
+	bend(s);
+	s->dp = s->edp = 0;
+	s->schedule = -1;
+	strategy_derive(s, plan->model, 0);
+	layout_even(&plan->layout, plan->model->layers, (int)s->pp, (int)s->vpp);
+	plan->gpus_per_node = s->world < 8 ? s->world : 8;
+	plan->nodes = s->world / plan->gpus_per_node;
+	return !strategy_first_violation(s, plan->model) && s->micro_batches > 0;
+}

@@ -17,4 +17,11 @@ uint32_t plan_next(uint32_t below);
 bool plan_random(const struct fixture *f, enum framework framework, const char *version,
     struct plan_view *plan);
 
+/* Changes the settings of a plan so that the target takes more of them; false: it is no plan. */
+void bend_accelerate(struct strategy *s);
+void bend_jax(struct strategy *s);
+void bend_tutel(struct strategy *s);
+void bend_fairscale(struct strategy *s);
+bool plan_bend(void (*bend)(struct strategy *strategy), struct plan_view *plan);
+
 #endif

@@ -426,57 +426,6 @@ struct way {
 	const char *never;
 };
 
-static void
-bend_settings(struct strategy *s)
-{
-	s->gtp = s->egtp = 1;
-	s->order = NULL;
-	s->precision = PRECISION_BF16;
-	s->grad_type = s->moment_type = FLOAT_FP32;
-	s->offload = OFFLOAD_NONE;
-	s->offload_fraction = 0;
-	s->cuda_graphs = false;
-	s->overlap = OVERLAP_DP;
-	s->dispatcher = DISPATCH_ALLTOALL;
-	if (s->recompute.kind == RECOMPUTE_SELECTIVE)
-		s->recompute = (struct recompute){0};
-	s->recompute.layers = 0;
-}
-
-static void
-bend_accelerate(struct strategy *s)
-{
-	bend_settings(s);
-	s->pp = s->vpp = s->ep = s->etp = 1;
-	s->capacity = 0;
-	s->zero = plan_next(4) ? 3 : 2;
-}
-
-static void
-bend_jax(struct strategy *s)
-{
-	bend_settings(s);
-	s->etp = s->tp;
-	s->zero = 3;
-}
-
-/* Experts over all ranks of a stage. */
-static void
-bend_tutel(struct strategy *s)
-{
-	s->etp = s->gtp = s->egtp = 1;
-	s->dispatcher = DISPATCH_ALLTOALL;
-	s->world = s->ep * s->pp;
-}
-
-static void
-bend_fairscale(struct strategy *s)
-{
-	bend_settings(s);
-	s->etp = 1;
-	s->capacity = 1;
-}
-
 /* A layer of experts is not told how the rest of the program trains. */
 #define REST_OF_PROGRAM                                                                            \
 	"|world|tp|cp|pp|vpp|micro_batch|global_batch|seq_len|recompute|recomputed modules|"       \
@@ -551,23 +500,6 @@ try_changes(
 	}
 }
 
-static bool
-bend(const struct way *way, struct plan_view *plan)
-{
-	struct strategy *s = &plan->strategy;
-
-	if (!way->bend)
-		return true;
-	way->bend(s);
-	s->dp = s->edp = 0;
-	s->schedule = -1;
-	strategy_derive(s, plan->model, 0);
-	layout_even(&plan->layout, plan->model->layers, (int)s->pp, (int)s->vpp);
-	plan->gpus_per_node = s->world < 8 ? s->world : 8;
-	plan->nodes = s->world / plan->gpus_per_node;
-	return !strategy_first_violation(s, plan->model) && s->micro_batches > 0;
-}
-
 static void
 try_way(const struct way *way)
 {
@@ -582,7 +514,8 @@ try_way(const struct way *way)
 			struct arena_mark mark = arena_mark(f.arena);
 			struct plan_view plan;
 
-			if (plan_random(&f, way->framework, version, &plan) && bend(way, &plan))
+			if (plan_random(&f, way->framework, version, &plan) &&
+			    plan_bend(way->bend, &plan))
 				try_changes(&f, way, &plan, told);
 			arena_reset(f.arena, mark);
 		}
