@@ -289,10 +289,24 @@ $(OBJ)/tests/probe/kernels: $(call on_host,$(KERNELS_SRC))
 $(OBJ)/tests/probe/cuda_calls: $(call on_host,$(CUDA_CALLS_SRC)) $(OBJ)/libmoeplan.a
 	$(call say,LD)$(HOST_CXX) $(SANITIZE_asan) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
 
+# Faults once more under sanitizers: of memory, of threads.
+FAULTS_ALL = $(FAULTS_SRC) probe/host_kernels.c $(PROBE_SRC)
+
+$(OBJ)/threads/%.o: %.c $(OBJ)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(CFLAGS_ALL) -fsanitize=thread -MMD -MP -c -o $@ $<
+
+$(OBJ)/tests/probe/faults_memory: $(patsubst %.c,$(OBJ)/on-host/%.o,$(FAULTS_ALL)) $(OBJ)/libmoeplan.a
+	$(call say,LD)$(CC) $(SANITIZE_asan) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
+
+$(OBJ)/tests/probe/faults_threads: $(FAULTS_ALL:%.c=$(OBJ)/threads/%.o) $(OBJ)/libmoeplan.a
+	$(call say,LD)$(CC) -fsanitize=thread $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
+
 # What this machine can build.
 probe_backends = $(if $(shell command -v $(MPICC) 2>/dev/null),$(OBJ)/moeplan-probe-cpu.so) \
 	$(if $(wildcard $(CUDA_HOME)/include/nccl.h),$(OBJ)/moeplan-probe-cuda.so)
-probe_tests = $(addprefix $(OBJ)/tests/probe/,faults kernels \
+probe_tests = $(addprefix $(OBJ)/tests/probe/,faults faults_memory \
+	$(if $(SANITIZE),,faults_threads) kernels \
 	$(if $(wildcard $(CUDA_HOME)/include/nccl.h),cuda_calls))
 
 probe-programs: $(OBJ)/moeplan-probe $$(probe_backends)
@@ -316,7 +330,8 @@ install-probe: probe ## Install moeplan-probe and its backends
 	install -m 755 moeplan-probe-*.so $(DESTDIR)$(PREFIX)/lib/moeplan/
 
 -include $(patsubst %.c,$(OBJ)/%.d,$(wildcard probe/*.c) $(PROBE_TEST_SRC)) $(PROBE_SO:%.c=$(OBJ)/pic/%.d) \
-	$(patsubst %.c,$(OBJ)/on-host/%.d,$(KERNELS_SRC) $(CUDA_CALLS_SRC)) $(CUDA_CU:%.cu=$(OBJ)/on-host/%.d)
+	$(patsubst %.c,$(OBJ)/on-host/%.d,$(KERNELS_SRC) $(CUDA_CALLS_SRC) $(FAULTS_SRC)) \
+	$(FAULTS_ALL:%.c=$(OBJ)/threads/%.d) $(CUDA_CU:%.cu=$(OBJ)/on-host/%.d)
 
 # --- install --------------------------------------------------------------------------------------
 

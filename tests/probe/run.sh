@@ -99,6 +99,11 @@ short() { # FILE RANKS PINS: a plan whose step takes seconds
 plan faults $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,micro_batch=1
 verdict "a plan for the faults" $?
 many faults "$OBJ/tests/probe/faults" "$scratch/faults.json"
+many "faults under sanitizers of memory" "$OBJ/tests/probe/faults_memory" "$scratch/faults.json"
+if [ -x "$OBJ/tests/probe/faults_threads" ]; then
+	many "faults under a sanitizer of threads" env TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
+		"$OBJ/tests/probe/faults_threads" "$scratch/faults.json"
+fi
 
 # --- the cuda backend on this host --------------------------------------------------------------------
 
