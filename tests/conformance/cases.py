@@ -31,6 +31,7 @@ MODELS = {
     "deepspeed": ["qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v2-lite", "llama3.1-8b", "mixtral-8x22b", "qwen3-8b"],
     "torchtitan": ["qwen3-30b-a3b", "deepseek-v3", "deepseek-v2-lite", "llama3.1-8b", "llama3.1-70b",
                    "qwen3-235b-a22b", "gpt-oss-120b", "qwen3-32b", "deepseek-v2"],
+    "accelerate": ["llama3.1-8b", "llama3.1-70b", "qwen3-8b", "qwen3-30b-a3b"],
 }
 CLUSTERS = ["dgx-h100", "dgx-h100x2", "dgx-h100x4", "dgx-h100x8", "dgx-h100x16", "gb200-nvl72", "dgx-b200x2"]
 POWERS = [1, 1, 1, 2, 2, 4, 8]
@@ -74,7 +75,7 @@ def options_of(strategy):
 
 def estimate(target, version, model, cluster, strategy):
     """The document of the strategy, and whether our rules accept it."""
-    framework = target + ("@" + version if version else "")
+    framework = "megatron" if target == "accelerate" else target + ("@" + version if version else "")
     result = run("estimate", model, cluster, "--framework", framework, *options_of(strategy), "--format", "json")
     if result.returncode not in (0, 1) or not result.stdout:
         return None, None
@@ -129,6 +130,12 @@ def draw(rng, target):
             "capacity": rng.choice([None, None, 1.25]), "precision": rng.choice(["bf16", "bf16", "fp16"]),
             "offload": rng.choice([None, None, "optimizer", "optimizer:0.5"]),
             "overlap": rng.choice([None, "none", "dp,tp"]), "grad-type": rng.choice([None, "bf16"]),
+        }
+    elif target == "accelerate":
+        strategy |= {
+            "pp": 1, "ep": 1, "etp": 1, "cp": rng.choice([1, 1, 2, 4]), "zero": rng.choice([0, 2, 3, 3]),
+            "recompute": rng.choice(["none", "full"]), "precision": rng.choice(["bf16", "fp16"]),
+            "loss": rng.choice(["fused", "eager"]),
         }
     else:
         strategy |= {
@@ -248,6 +255,19 @@ def change_torchtitan(case, old, new):
     shard = case["world"] // (new["tp"] * new["pp"] * new["cp"] * (new.get("dp-replicate") or 1))
     text = re.sub(r"^(\s*data_parallel_shard_degree ?= ?)[^,\n]*", rf"\g<1>{max(shard, 1)}", text, flags=re.M)
     case["files"] = {name: text}
+    return case
+
+
+def change_accelerate(rng, case):
+    """No strategy stands behind it: sizes are changed in the fragment, and `moeplan check` is our verdict."""
+    case = json.loads(json.dumps(case))
+    text = case["files"]["accelerate_mesh.py"]
+    for name in rng.sample(["dp_replicate_size", "dp_shard_size", "tp_size", "cp_size"], rng.choice([1, 2, 2, 3])):
+        text = replace_python(text, name, rng.choice([1, 2, 3, 4, 8, 16]))
+    case["files"] = {"accelerate_mesh.py": text}
+    wrong, why = check_files("accelerate", case)
+    sizes = " ".join(re.findall(r"\w+_size=\d+", text))
+    case |= {"groups": {}, "micro_batches": None, "rules": [why] if wrong else [], "what": f"{case['what']}: {sizes}"}
     return case
 
 
@@ -372,6 +392,9 @@ def draw_invalid(rng, target, version, valid, wanted):
     cases = []
     while len(cases) < wanted:
         base, (model, cluster, strategy, document) = rng.choice(valid)
+        if target == "accelerate":
+            cases.append(change_accelerate(rng, base) | {"id": len(cases)})
+            continue
         changed = change(rng, target, strategy, base)
         other, rules = estimate(target, version, model, cluster, changed)
         if other is None:

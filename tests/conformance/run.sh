@@ -10,7 +10,7 @@ MOEPLAN=${MOEPLAN:-$PWD/moeplan}
 case $MOEPLAN in /*) ;; *) MOEPLAN=$PWD/$MOEPLAN ;; esac
 export MOEPLAN
 CASES=${CASES:-50}
-TARGETS=${TARGETS:-megatron deepspeed torchtitan torchtitan@0.2.2}
+TARGETS=${TARGETS:-megatron deepspeed torchtitan torchtitan@0.2.2 accelerate}
 
 sh tests/conformance/setup.sh || { echo '0 passed, 1 failed'; exit 1; }
 passed=0
