@@ -10,7 +10,8 @@ set -eu
 self=$(cd "$(dirname "$0")" && pwd)/${0##*/}
 
 # The rules are data: "room NAME FOLDER", "may ROOM PATTERN" (own headers), "third HEADER" (in exactly
-# one .c file of ROOMs), "never ROOM PATTERN" (headers), "call ROOM|all FUNCTION…" (banned).
+# one .c file of ROOMs), "kernel HEADER" (in any .cu file), "never ROOM PATTERN" (headers), "call
+# ROOM|all FUNCTION…" (banned).
 rules() {
 	cat <<-'END'
 		room base src/base/
@@ -37,6 +38,8 @@ rules() {
 		third probe nccl.h
 		third probe cublas_v2.h
 		third probe cuda_runtime.h
+		kernel cuda_runtime.h
+		kernel cuda_bf16.h
 		never planner ^stdio[.]h$
 		call all strcpy strcat sprintf vsprintf strtok atoi atol atoll atof alloca gets system popen
 		call base printf puts putchar exit _exit
@@ -54,7 +57,7 @@ sys/stat sys/time sys/types sys/wait sanitizer/asan_interface tgmath time unistd
 
 check() { # FOLDER
 	cd "$1"
-	find src planner probe -name '*.[ch]' 2>/dev/null | sort >"$list"
+	find src planner probe \( -name '*.[ch]' -o -name '*.cu' \) 2>/dev/null | sort >"$list"
 	duplicates >"$found"
 	rules >"$table"
 	# shellcheck disable=SC2046 # one word a file
@@ -70,7 +73,7 @@ check() { # FOLDER
 
 # A name that occurs twice makes messages and object folders ambiguous.
 duplicates() {
-	find src planner probe tests -name '*.[ch]' 2>/dev/null | sort | awk -F/ '
+	find src planner probe tests \( -name '*.[ch]' -o -name '*.cu' \) 2>/dev/null | sort | awk -F/ '
 		$NF in first { print $0 ":1: named like " first[$NF] }
 		!($NF in first) { first[$NF] = $0 }'
 }
@@ -100,6 +103,8 @@ function check_system(header,    i) {
 	for (i = 1; i <= n_never; i++)
 		if (never_room[i] == room && header ~ never_pattern[i])
 			complain("<" header "> may not be included from " room)
+	if (FILENAME ~ /[.]cu$/ && header in kernel)
+		return
 	if (header in third) {
 		if (third[header] != room || FILENAME !~ /[.]c$/)
 			complain("<" header "> may only be included from a .c file of " third[header])
@@ -150,6 +155,7 @@ NR == FNR {
 	else if ($1 == "may") { may_room[++n_may] = $2; may_pattern[n_may] = $3 }
 	else if ($1 == "never") { never_room[++n_never] = $2; never_pattern[n_never] = $3 }
 	else if ($1 == "third") third[$3] = $2
+	else if ($1 == "kernel") kernel[$2] = 1
 	else if ($1 == "call")
 		for (i = 3; i <= NF; i++)
 			banned[$2 " " $i] = 1
@@ -192,6 +198,7 @@ tree() { # a small tree that keeps all rules
 	echo '#include <glpk.h>' >planner/milp.c
 	printf '#include <%s>\n' mpi.h cblas.h >probe/cpu.c
 	printf '#include <%s>\n' nccl.h cublas_v2.h cuda_runtime.h >probe/cuda.c
+	printf '#include <%s>\n' cuda_bf16.h cuda_runtime.h >probe/kernels.cu
 	echo '#include "planner/search.h"' >src/cmd/main.c
 }
 
@@ -230,6 +237,10 @@ self_test() {
 	expect src/emit/keys.c '#include "planner/search.h"' 'may not be included from emit'
 	expect src/emit/keys.c '#include "check/rules.h"' 'may not be included from emit'
 	expect src/check/rules.c '#include "cmd/cmd.h"' 'may not be included from check'
+	expect probe/kernels.cu '#include <nccl.h>' 'only be included from a .c file'
+	expect probe/kernels.cu '#include "planner/search.h"' 'may not be included from probe'
+	expect probe/kernels.cu '	sprintf(text, "x");' 'sprintf() may not be called'
+	expect probe/host.c '#include <cuda_bf16.h>' 'neither libc'
 	expect src/cmd/yes.c '#include <yaml.h>' 'only be included from a .c file of base'
 	expect src/base/net.c '#include <curl/curl.h>' 'neither libc'
 	expect src/base/net.c '#include NET' 'cannot be checked'

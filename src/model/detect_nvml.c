@@ -36,6 +36,8 @@ struct nvml {
 	int (*compute)(device, int *major, int *minor);
 	int (*mig)(device, unsigned *now, unsigned *later);
 	int (*link)(device, unsigned link, unsigned *up);
+	int (*remote)(device, unsigned link, struct nvml_pci *pci);
+	int (*remote_type)(device, unsigned link, unsigned *type);
 };
 
 #define SYMBOL(member, text)                                                                       \
@@ -57,6 +59,8 @@ static const struct {
     SYMBOL(compute, "nvmlDeviceGetCudaComputeCapability"),
     SYMBOL(mig, "nvmlDeviceGetMigMode"),
     SYMBOL(link, "nvmlDeviceGetNvLinkState"),
+    SYMBOL(remote, "nvmlDeviceGetNvLinkRemotePciInfo_v2"),
+    SYMBOL(remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType"),
 };
 
 static void
@@ -72,7 +76,33 @@ load(void *library, struct nvml *nvml)
 	}
 }
 
-enum { MOST_LINKS = 18 };
+enum { MOST_LINKS = 18, REMOTE_GPU = 0, REMOTE_SWITCH = 2 };
+
+static void
+add_peer(struct seen_gpu *gpu, const char *bus)
+{
+	size_t used = strlen(gpu->peers);
+
+	if (!strstr(gpu->peers, bus))
+		snprintf(
+		    gpu->peers + used, sizeof(gpu->peers) - used, "%s%.20s", used ? " " : "", bus);
+}
+
+static void
+look_at_link(const struct nvml *nvml, device d, unsigned link, struct seen_gpu *gpu)
+{
+	struct nvml_pci pci;
+	unsigned up, type;
+
+	if (nvml->link(d, link, &up) != 0 || !up)
+		return;
+	gpu->nvlinks++;
+	if (!nvml->remote_type || nvml->remote_type(d, link, &type) != 0)
+		return;
+	gpu->switch_links += type == REMOTE_SWITCH;
+	if (type == REMOTE_GPU && nvml->remote && nvml->remote(d, link, &pci) == 0)
+		add_peer(gpu, pci.id);
+}
 
 static void
 look_at(const struct nvml *nvml, device d, struct seen_gpu *gpu)
@@ -94,8 +124,7 @@ look_at(const struct nvml *nvml, device d, struct seen_gpu *gpu)
 	if (nvml->mig && nvml->mig(d, &up, &later) == 0)
 		gpu->mig = up != 0;
 	for (link = 0; nvml->link && link < MOST_LINKS; link++)
-		if (nvml->link(d, link, &up) == 0 && up)
-			gpu->nvlinks++;
+		look_at_link(nvml, d, link, gpu);
 }
 
 static void

@@ -41,9 +41,9 @@ eight(const char *name, uint64_t bytes, int links, int64_t compute)
 		seen.gpus[i].nvlinks = links;
 		seen.gpus[i].compute = compute;
 	}
-	seen.nics[0] = (struct seen_nic){"mlx5_0", 400, true, 0};
-	seen.nics[1] = (struct seen_nic){"mlx5_1", 400, true, 1};
-	seen.nics[2] = (struct seen_nic){"mlx5_bond", 100, true, 1};
+	seen.nics[0] = (struct seen_nic){"mlx5_0", 400, true, false, 0, ""};
+	seen.nics[1] = (struct seen_nic){"mlx5_1", 400, true, false, 1, ""};
+	seen.nics[2] = (struct seen_nic){"mlx5_bond", 100, true, false, 1, ""};
 	return seen;
 }
 
@@ -196,6 +196,74 @@ Test(detect, sysfs, .init = setup, .fini = teardown)
 	cr_assert_float_eq(seen.nics[0].Gbps, 400, 1e-9);
 	cr_assert(seen.nics[0].active && !seen.nics[1].active);
 	cr_assert_eq(seen.nics[0].numa, 1);
+}
+
+static void
+write_link(const char *root, const char *path, const char *target)
+{
+	char whole[512];
+
+	write_file(root, path, "");
+	snprintf(whole, sizeof(whole), "%s/%s", root, path);
+	cr_assert(unlink(whole) == 0 && symlink(target, whole) == 0, "%s", whole);
+}
+
+/* A switch with a GPU and a card, Ethernet elsewhere; links as the kernel makes them. */
+Test(detect, sysfs_paths)
+{
+	char root[] = "/tmp/moeplan-sysfs-XXXXXX";
+	struct seen seen = {.n_gpus = 0};
+
+	cr_assert_not_null(mkdtemp(root));
+	write_file(root, "sys/devices/pci0000:15/0000:15:01.0/0000:1b:00.0/vendor", "0x10de\n");
+	write_file(root, "sys/devices/pci0000:15/0000:15:01.0/0000:1b:00.0/class", "0x030200\n");
+	write_link(root, "sys/bus/pci/devices/0000:1b:00.0",
+	    "../../../devices/pci0000:15/0000:15:01.0/0000:1b:00.0");
+	write_file(root, "sys/bus/pci/devices/0000:2b:00.0/vendor", "0x1002\n");
+	write_file(root, "sys/bus/pci/devices/0000:2b:00.0/class", "0x120000\n");
+	write_file(root, "sys/devices/pci0000:15/0000:15:02.0/infiniband/mlx5_0/ports/1/rate",
+	    "200 Gb/sec\n");
+	write_link(root, "sys/class/infiniband/mlx5_0",
+	    "../../devices/pci0000:15/0000:15:02.0/infiniband/mlx5_0");
+	write_file(root, "sys/class/net/eth0/speed", "25000\n");
+	write_file(root, "sys/class/net/eth0/operstate", "up\n");
+	write_file(root, "sys/class/net/eth0/device/numa_node", "1\n");
+	write_file(root, "sys/class/net/eth1/speed", "1000\n");
+	write_file(root, "sys/class/net/eth1/device/numa_node", "1\n");
+	write_file(root, "sys/class/net/ib0/speed", "200000\n");
+	write_file(root, "sys/class/net/ib0/device/numa_node", "0\n");
+	write_file(root, "sys/class/net/ib0/device/infiniband/mlx5_0/fw_ver", "1\n");
+	detect_sysfs(&seen, root);
+	cr_assert_eq(seen.n_gpus, 1);
+	cr_assert_eq(seen.amd_gpus, 1);
+	cr_assert_str_eq(seen.gpus[0].path, "pci0000:15/0000:15:01.0/0000:1b:00.0");
+	cr_assert_eq(seen.n_nics, 2, "neither slow ones nor RDMA cards a second time");
+	cr_assert(seen.nics[0].ethernet && seen.nics[0].active);
+	cr_assert_float_eq(seen.nics[0].Gbps, 25, 1e-9);
+	cr_assert_str_eq(seen.nics[1].path, "pci0000:15/0000:15:02.0");
+}
+
+Test(detect, distance)
+{
+	static const char gpu[] = "pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:02.0/0000:1b:00.0";
+
+	cr_assert_eq(pci_distance(gpu, 0,
+			 "pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:00.0/0000:18:00.0", 0),
+	    DISTANCE_PIX);
+	cr_assert_eq(pci_distance(gpu, 0,
+			 "pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:00.0/0000:18:00.0/"
+			 "0000:19:00.0",
+			 0),
+	    DISTANCE_PXB);
+	cr_assert_eq(pci_distance(gpu, 0, "pci0000:15/0000:15:03.0/0000:1c:00.0", 0), DISTANCE_PHB);
+	cr_assert_eq(
+	    pci_distance(gpu, 0, "pci0000:26/0000:26:01.0/0000:29:00.0", 0), DISTANCE_NODE);
+	cr_assert_eq(pci_distance(gpu, 0, "pci0000:97/0000:97:01.0/0000:9a:00.0", 1), DISTANCE_SYS);
+	cr_assert_eq(
+	    pci_distance(gpu, -1, "pci0000:26/0000:26:01.0/0000:29:00.0", -1), DISTANCE_SYS);
+	/* two root ports of one host bridge whose names begin alike */
+	cr_assert_eq(
+	    pci_distance("pci0000:15/0000:15:01.0", 0, "pci0000:15/0000:15:01.1", 0), DISTANCE_PHB);
 }
 
 static const char *
