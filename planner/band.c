@@ -20,12 +20,12 @@
 /* `make bands` writes what stands between the marks. */
 /* bands: begin */
 const struct band step_bands[STEP_CLASSES] = {
-    [STEP_DENSE_HOPPER] = {"dense models on NVIDIA Hopper and before", 149, 0.877, 1.227, 0.80},
-    [STEP_DENSE_BLACKWELL] = {"dense models on NVIDIA Blackwell", 106, 0.906, 1.093, 0.80},
-    [STEP_MOE_HOPPER] = {"MoE models on NVIDIA Hopper and before", 49, 0.832, 1.324, 0.82},
-    [STEP_MOE_HOPPER_WIDE] = {"the same, experts beyond the NVLink domain", 44, 0.847, 1.316, 0.77},
-    [STEP_MOE_BLACKWELL] = {"MoE models on NVIDIA Blackwell", 103, 0.752, 1.839, 0.80},
-    [STEP_OTHER_MAKERS] = {"GPUs of other makers", 15, 0.915, 1.913, 0.00},
+    [STEP_DENSE_HOPPER] = {"dense models on NVIDIA Hopper and before", 149, 0.874, 1.228, 0.80},
+    [STEP_DENSE_BLACKWELL] = {"dense models on NVIDIA Blackwell", 106, 0.905, 1.092, 0.80},
+    [STEP_MOE_HOPPER] = {"MoE models on NVIDIA Hopper and before", 49, 0.827, 1.324, 0.82},
+    [STEP_MOE_HOPPER_WIDE] = {"the same, experts beyond the NVLink domain", 44, 0.847, 1.319, 0.77},
+    [STEP_MOE_BLACKWELL] = {"MoE models on NVIDIA Blackwell", 103, 0.754, 1.843, 0.80},
+    [STEP_OTHER_MAKERS] = {"GPUs of other makers", 15, 0.917, 1.923, 0.00},
 };
 const struct band memory_bands[MEMORY_CLASSES] = {
     [MEMORY_BY_HAND] = {"Megatron", 27, 0.989, 1.057, 0.81},

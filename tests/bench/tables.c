@@ -63,6 +63,55 @@ precision_label(const struct rerun *r)
 	return r->run->precision;
 }
 
+/* Steps twice: under the shipped rates, and under rates that never saw the model on its GPU. */
+static void
+step_columns(struct table *table, const char *head)
+{
+	error_columns(table, head);
+	table_column(table, 5, "unseen: median", TABLE_RIGHT);
+	table_column(table, 6, "p90", TABLE_RIGHT);
+}
+
+static void
+step_row(struct bench *b, struct table *table, const char *name, const struct errors *shipped,
+    const struct errors *cross)
+{
+	struct summary s = errors_summary(b->arena, cross);
+
+	if (shipped->count == 0)
+		return;
+	error_row(b, table, name, shipped);
+	table_cellf(table, "%.1f", 100 * s.median_abs);
+	table_cellf(table, "%.1f", 100 * s.p90_abs);
+}
+
+static void
+step_table(struct bench *b, const char *head, label_fn *label)
+{
+	struct table *table = table_new(b->arena, 7);
+
+	step_columns(table, head);
+	for (size_t i = 0; i < b->count; i++) {
+		const char *name = label(&b->reruns[i]);
+		struct errors shipped = {0}, cross = {0};
+		bool seen = name[0] == '\0';
+
+		for (size_t j = 0; j < i && !seen; j++)
+			seen = strcmp(label(&b->reruns[j]), name) == 0;
+		for (size_t j = i; j < b->count && !seen; j++) {
+			const struct rerun *r = &b->reruns[j];
+
+			if (!has_cross(r) || strcmp(label(r), name) != 0)
+				continue;
+			errors_add(b->arena, &shipped, step_error(r));
+			errors_add(b->arena, &cross, cross_error(r));
+		}
+		step_row(b, table, name, &shipped, &cross);
+	}
+	table_print(table, &b->out, 2);
+	str_addc(&b->out, '\n');
+}
+
 /* One row a label, in the order in which labels appear in the file. */
 static void
 error_table(struct bench *b, const char *head, label_fn *label, keep_fn *keep, value_fn *value)
@@ -94,7 +143,7 @@ time_tables(struct bench *b)
 		keep_fn *keep;
 		value_fn *value;
 	} rows[] = {{"all rows", counts, step_error},
-	    {"rates that never saw the model on its GPU", has_cross, cross_error},
+	    {"unseen: rates that never saw the model on its GPU", has_cross, cross_error},
 	    {"stated completely", is_complete, step_error},
 	    {"MoE on several nodes", is_moe_nodes, step_error},
 	    {"expert group beyond the NVLink domain", is_moe_beyond, step_error},
@@ -111,10 +160,10 @@ time_tables(struct bench *b)
 	}
 	table_print(table, &b->out, 2);
 	str_addc(&b->out, '\n');
-	error_table(b, "class", class_label, counts, step_error);
-	error_table(b, "source", set_label, counts, step_error);
-	error_table(b, "GPU", gpu_label, counts, step_error);
-	error_table(b, "precision", precision_label, counts, step_error);
+	step_table(b, "class", class_label);
+	step_table(b, "source", set_label);
+	step_table(b, "GPU", gpu_label);
+	step_table(b, "precision", precision_label);
 	error_table(b, "set aside", aside_label, has_time, step_error);
 }
 
