@@ -20,15 +20,15 @@
 /* `make bands` writes what stands between the marks. */
 /* bands: begin */
 const struct band step_bands[STEP_CLASSES] = {
-    [STEP_DENSE_HOPPER] = {"dense models on NVIDIA Hopper and before", 149, 0.874, 1.228, 0.80},
-    [STEP_DENSE_BLACKWELL] = {"dense models on NVIDIA Blackwell", 106, 0.905, 1.092, 0.80},
-    [STEP_MOE_HOPPER] = {"MoE models on NVIDIA Hopper and before", 49, 0.827, 1.324, 0.82},
-    [STEP_MOE_HOPPER_WIDE] = {"the same, experts beyond the NVLink domain", 44, 0.847, 1.319, 0.77},
-    [STEP_MOE_BLACKWELL] = {"MoE models on NVIDIA Blackwell", 103, 0.754, 1.843, 0.80},
-    [STEP_OTHER_MAKERS] = {"GPUs of other makers", 15, 0.917, 1.923, 0.00},
+    [STEP_DENSE_HOPPER] = {"dense models on NVIDIA Hopper and before", 149, 0.879, 1.225, 0.79},
+    [STEP_DENSE_BLACKWELL] = {"dense models on NVIDIA Blackwell", 106, 0.899, 1.088, 0.79},
+    [STEP_MOE_HOPPER] = {"MoE models on NVIDIA Hopper and before", 54, 0.787, 1.328, 0.78},
+    [STEP_MOE_HOPPER_WIDE] = {"the same, experts beyond the NVLink domain", 49, 0.872, 1.270, 0.80},
+    [STEP_MOE_BLACKWELL] = {"MoE models on NVIDIA Blackwell", 153, 0.877, 1.376, 0.81},
+    [STEP_OTHER_MAKERS] = {"GPUs of other makers", 15, 0.918, 1.910, 0.00},
 };
 const struct band memory_bands[MEMORY_CLASSES] = {
-    [MEMORY_BY_HAND] = {"Megatron", 27, 0.989, 1.057, 0.81},
+    [MEMORY_BY_HAND] = {"Megatron", 29, 0.978, 1.057, 0.79},
     [MEMORY_AUTOGRAD] = {"torchtitan, DeepSpeed", 24, 0.904, 1.302, 0.79},
 };
 const double step_tell_apart = 0.07;
