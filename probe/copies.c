@@ -149,12 +149,13 @@ reduce_weight(struct session *s, struct weights *weights, const struct weight *w
 }
 
 int
-copies_reduce(struct session *s, struct weights *weights)
+copies_reduce(struct session *s, struct weights *weights, int unit)
 {
 	int i;
 
 	for (i = 0; i < weights->n; i++)
-		if (reduce_weight(s, weights, &weights->items[i]) != 0)
+		if (weights->items[i].unit == unit &&
+		    reduce_weight(s, weights, &weights->items[i]) != 0)
 			return -1;
 	return 0;
 }

@@ -111,6 +111,12 @@ cuda_gates_rows_back(struct backend *b, void *dlogits, const float *dgates, cons
 }
 
 static int
+cuda_sum_all(struct backend *b, float *to, const float *from, int64_t n)
+{
+	return cuda_launched(b, cuda_sum(cuda_compute_stream(b), to, from, n), "addition");
+}
+
+static int
 cuda_scatter_add_rows(
     struct backend *b, float *to, const void *in, const int32_t *rows, int64_t n, int64_t width)
 {
@@ -163,6 +169,7 @@ cuda_kernel_ops(struct backend_ops *ops)
 	ops->add = cuda_add_all;
 	ops->gates = cuda_gates_rows;
 	ops->gates_back = cuda_gates_rows_back;
+	ops->sum = cuda_sum_all;
 	ops->scatter_add = cuda_scatter_add_rows;
 	ops->loss_stats = cuda_loss_stats_rows;
 	ops->loss = cuda_loss_rows;

@@ -331,6 +331,21 @@ cuda_add(void *stream, void *to, const void *from, int64_t n)
 	return cudaGetLastError();
 }
 
+static __global__ void
+sum_each(float *to, const float *from, int64_t n)
+{
+	EACH(i, n) to[i] += from[i];
+}
+
+int
+cuda_sum(void *stream, float *to, const float *from, int64_t n)
+{
+	if (n == 0)
+		return 0;
+	LAUNCH(sum_each, blocks_for(n), stream, to, from, n);
+	return cudaGetLastError();
+}
+
 /* --- norm --------------------------------------------------------------------------------- */
 
 #define NORM_EPSILON 1e-6f

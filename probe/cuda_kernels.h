@@ -33,6 +33,7 @@ int cuda_gates(void *stream, float *gates, const void *logits, const int32_t *ch
     int64_t tokens, int top_k, int64_t experts);
 int cuda_gates_back(void *stream, void *dlogits, const float *dgates, const float *gates,
     const int32_t *chosen, int64_t tokens, int top_k, int64_t experts);
+int cuda_sum(void *stream, float *to, const float *from, int64_t n);
 int cuda_scatter_add(
     void *stream, float *to, const void *in, const int32_t *rows, int64_t n, int64_t width);
 int cuda_loss_stats(void *stream, float *stats, const void *logits, const int32_t *targets,

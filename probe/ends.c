@@ -43,6 +43,8 @@ embedding_forward(struct stage *stage, int64_t micro_batch, int shift, void *out
 	const struct widest *d = &stage->widest;
 	int result;
 
+	if (unit_enter(stage->s, &stage->weights, UNIT_EMBEDDING) != 0)
+		return -1;
 	part_begin(stage->s, PART_EMBEDDING, STREAM_COMPUTE);
 	result = kernel_done(stage,
 	    b->ops->gather(b, partial, weight_data(stage->s, &stage->weights, w),
@@ -53,7 +55,7 @@ embedding_forward(struct stage *stage, int64_t micro_batch, int shift, void *out
 	if (result == 0)
 		result = add_positions(stage, out);
 	part_end(stage->s, STREAM_COMPUTE);
-	return result;
+	return result == 0 ? unit_leave(stage->s, &stage->weights) : -1;
 }
 
 int
@@ -66,7 +68,7 @@ embedding_backward(struct stage *stage, int64_t micro_batch, int shift, const vo
 	struct backend *b = &stage->s->backend;
 	int result;
 
-	if (!rows)
+	if (!rows || unit_enter(stage->s, &stage->weights, UNIT_EMBEDDING) != 0)
 		return -1;
 	part_begin(stage->s, PART_EMBEDDING, STREAM_COMPUTE);
 	result = b->ops->scatter_add(b, weight_gradient(&stage->weights, w), rows,
@@ -75,7 +77,9 @@ embedding_backward(struct stage *stage, int64_t micro_batch, int shift, const vo
 		result = b->ops->scatter_add(b, weight_gradient(&stage->weights, positions), dout,
 		    stage->positions, d->tokens, d->h);
 	part_end(stage->s, STREAM_COMPUTE);
-	return kernel_done(stage, result, "embedding");
+	if (kernel_done(stage, result, "embedding") != 0)
+		return -1;
+	return unit_leave(stage->s, &stage->weights);
 }
 
 /* --- head and loss ------------------------------------------------------------------------ */
@@ -121,16 +125,37 @@ cross_entropy(struct stage *stage, int64_t micro_batch, int module, void *logits
 	    "loss");
 }
 
-int
-head_forward(struct stage *stage, int64_t micro_batch, int module, struct head_kept *kept)
+/* The norm in front of a head is the model's or its module's; the words are one matrix. */
+struct head_units {
+	int64_t norm, words;
+};
+
+static struct head_units
+units_of(const struct stage *stage, int module)
+{
+	const struct model *model = &stage->shape->model;
+
+	return (struct head_units){.norm = module ? model->layers + module - 1 : UNIT_HEAD,
+	    .words = model->tied ? UNIT_EMBEDDING : UNIT_HEAD};
+}
+
+static int
+normed_forward(struct stage *stage, int64_t unit, int module, struct head_kept *kept)
+{
+	if (unit_enter(stage->s, &stage->weights, unit) != 0 ||
+	    norm_forward(stage, norm_of_head(stage, module), kept->hidden, kept->normed) != 0)
+		return -1;
+	return unit_leave(stage->s, &stage->weights);
+}
+
+static int
+words_forward(struct stage *stage, int64_t micro_batch, int module, struct head_kept *kept)
 {
 	struct linear head = head_of(stage);
 	const struct widest *d = &stage->widest;
 	const void *x;
 	int result;
 
-	if (norm_forward(stage, norm_of_head(stage, module), kept->hidden, kept->normed) != 0)
-		return -1;
 	x = rows_gather(stage, kept->normed, d->tokens, d->h, stage->scratch.full);
 	if (!x)
 		return -1;
@@ -143,8 +168,24 @@ head_forward(struct stage *stage, int64_t micro_batch, int module, struct head_k
 }
 
 int
-head_backward(
-    struct stage *stage, int module, struct head_kept *kept, const void *residual, void *dhidden)
+head_forward(struct stage *stage, int64_t micro_batch, int module, struct head_kept *kept)
+{
+	struct head_units units = units_of(stage, module);
+	struct weights *weights = &stage->weights;
+	bool one = units.norm == units.words; /* gathered once for both */
+
+	if ((one && unit_enter(stage->s, weights, units.words) != 0) ||
+	    normed_forward(stage, units.norm, module, kept) != 0 ||
+	    unit_enter(stage->s, weights, units.words) != 0 ||
+	    words_forward(stage, micro_batch, module, kept) != 0 ||
+	    unit_leave(stage->s, weights) != 0)
+		return -1;
+	return one ? unit_leave(stage->s, weights) : 0;
+}
+
+/* The gradient of what the norm gave into scratch.t1. */
+static int
+words_backward(struct stage *stage, struct head_kept *kept)
 {
 	struct linear head = head_of(stage);
 	const struct widest *d = &stage->widest;
@@ -160,8 +201,23 @@ head_backward(
 	if (result == 0)
 		result = linear_back_input(stage, &head, kept->logits, head.out, partial, d->h, 0);
 	part_end(stage->s, STREAM_COMPUTE);
-	if (result != 0 || rows_reduce(stage, partial, d->tokens, d->h, t->t1) != 0)
+	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, t->t1) : -1;
+}
+
+int
+head_backward(
+    struct stage *stage, int module, struct head_kept *kept, const void *residual, void *dhidden)
+{
+	struct head_units units = units_of(stage, module);
+	struct weights *weights = &stage->weights;
+	bool one = units.norm == units.words;
+
+	if ((one && unit_enter(stage->s, weights, units.words) != 0) ||
+	    unit_enter(stage->s, weights, units.words) != 0 || words_backward(stage, kept) != 0 ||
+	    unit_leave(stage->s, weights) != 0 || unit_enter(stage->s, weights, units.norm) != 0 ||
+	    norm_backward(stage, norm_of_head(stage, module), kept->hidden, stage->scratch.t1,
+		residual, dhidden) != 0 ||
+	    unit_leave(stage->s, weights) != 0)
 		return -1;
-	return norm_backward(
-	    stage, norm_of_head(stage, module), kept->hidden, t->t1, residual, dhidden);
+	return one ? unit_leave(stage->s, weights) : 0;
 }

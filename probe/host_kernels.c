@@ -303,6 +303,17 @@ host_gates_back(struct backend *b, void *dlogits, const float *dgates, const flo
 }
 
 static int
+host_sum(struct backend *b, float *to, const float *from, int64_t n)
+{
+	int64_t i;
+
+	(void)b;
+	for (i = 0; i < n; i++)
+		to[i] += from[i];
+	return 0;
+}
+
+static int
 host_scatter_add(
     struct backend *b, float *to, const void *in, const int32_t *rows, int64_t n, int64_t width)
 {
@@ -416,6 +427,7 @@ host_kernels(struct backend_ops *ops)
 	ops->add = host_add;
 	ops->gates = host_gates;
 	ops->gates_back = host_gates_back;
+	ops->sum = host_sum;
 	ops->scatter_add = host_scatter_add;
 	ops->loss_stats = host_loss_stats;
 	ops->loss = host_loss;

@@ -98,11 +98,13 @@ module_forward(struct stage *stage, int module, int64_t micro_batch, struct mtp_
 		    hidden = {layer, "mtp_norms", NORM_HIDDEN};
 
 	if (embedding_forward(stage, micro_batch, module, mtp->embedded) != 0 ||
+	    unit_enter(stage->s, &stage->weights, layer) != 0 ||
 	    norm_forward(stage, embedded, mtp->embedded, mtp->embedded_normed) != 0 ||
 	    norm_forward(stage, hidden, mtp->hidden, mtp->hidden_normed) != 0 ||
-	    project(stage, layer, mtp) != 0)
+	    project(stage, layer, mtp) != 0 ||
+	    layer_forward(stage, layer, micro_batch, &mtp->layer, mtp->out) != 0)
 		return -1;
-	return layer_forward(stage, layer, micro_batch, &mtp->layer, mtp->out);
+	return unit_leave(stage->s, &stage->weights);
 }
 
 /* dout: of the module's output; dhidden: of what it took. dout is used up. */
@@ -119,6 +121,8 @@ module_backward(struct stage *stage, int module, int64_t micro_batch, struct mtp
 	struct scratch *t = &stage->scratch;
 	const char *own;
 
+	if (unit_enter(stage->s, &stage->weights, layer) != 0)
+		return -1;
 	if (stage->shape->strategy.recompute.kind == RECOMPUTE_FULL &&
 	    layer_replay(stage, layer, micro_batch, &mtp->layer, mtp->out) != 0)
 		return -1;
@@ -131,9 +135,10 @@ module_backward(struct stage *stage, int module, int64_t micro_batch, struct mtp
 	if (half_back(stage, &first, own, mtp->embedded_normed, t->t1) != 0 ||
 	    half_back(stage, &second, own, mtp->hidden_normed, t->t2) != 0 ||
 	    norm_backward(stage, embedded, mtp->embedded, t->t1, NULL, t->t3) != 0 ||
-	    embedding_backward(stage, micro_batch, module, t->t3) != 0)
+	    norm_backward(stage, hidden, mtp->hidden, t->t2, NULL, dhidden) != 0 ||
+	    unit_leave(stage->s, &stage->weights) != 0)
 		return -1;
-	return norm_backward(stage, hidden, mtp->hidden, t->t2, NULL, dhidden);
+	return embedding_backward(stage, micro_batch, module, t->t3);
 }
 
 int

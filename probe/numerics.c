@@ -120,10 +120,10 @@ value_at(const struct reference_weight *r, const struct weight *w, int64_t eleme
 	return reference_at(&values, w, element);
 }
 
-/* The part of a bucket whose gradient this rank has whole: its shard, or all of it. */
+/* What this rank has of a bucket at the end, on the host: its shards, or all of it. */
 struct window {
-	int64_t n;
-	float *gradient, *weights; /* on the host; weights of the whole bucket */
+	int64_t n, weights_n;
+	float *gradient, *weights;
 };
 
 static int
@@ -134,34 +134,38 @@ fetch(struct session *s, const struct bucket *b, struct window *window)
 
 	window->n = b->shard_gradient ? b->shard : b->padded;
 	window->gradient = arena_array(s->arena, (size_t)window->n + 1, sizeof(float));
-	window->weights = arena_array(s->arena, (size_t)b->padded + 1, sizeof(float));
+	window->weights_n = b->own ? b->shard : b->padded;
+	window->weights = arena_array(s->arena, (size_t)window->weights_n + 1, sizeof(float));
 	if (backend->ops->get(backend, ELEMENT_FLOAT, window->gradient, from, window->n) != 0 ||
-	    backend->ops->get(backend, ELEMENT_ACT, window->weights, b->weights, b->padded) != 0)
+	    backend->ops->get(backend, ELEMENT_ACT, window->weights, b->own ? b->own : b->weights,
+		window->weights_n) != 0)
 		return session_fail(s, "results");
 	return 0;
 }
 
 #define RATE 1e-4 /* weights_update() */
+#define NOT_TINY 1e-3
 
 static void
 compare_weight(const struct stage *stage, const struct reference *r, const struct weight *w,
     const struct window *window, struct sums *sums)
 {
 	const struct reference_weight *wanted = reference_find(r, w->layer, w->tensor.name);
-	const struct bucket *b = &stage->weights.buckets[w->bucket];
+	const struct bucket *b = &stage->weights.units[w->unit].buckets[w->bucket];
 	const struct piece *piece = piece_at(b, w->offset);
 	int64_t i, n = w->count * w->rows * w->cols, first = piece_first(stage->s, b, piece);
 
 	for (i = 0; i < n; i++) {
 		double gradient = reference_at(wanted, w, i);
-		int64_t at = w->offset + i - first;
+		int64_t at = w->offset + i - first, weight = b->own ? at : w->offset + i;
 
 		if (at >= 0 && at < piece->shard)
 			add_pair(&sums[row_of(stage->shape, w)],
 			    (double)window->gradient[piece->shard_offset + at], gradient);
-		if (stage->s->backend.ops->act_bytes == 4 && fabs(gradient) > 1e-3)
+		if (stage->s->backend.ops->act_bytes == 4 && fabs(gradient) > NOT_TINY &&
+		    weight >= 0 && weight < window->weights_n)
 			add_pair(&sums[NUMERICS_UPDATED],
-			    (double)window->weights[w->offset + i] - value_at(wanted, w, i),
+			    (double)window->weights[weight] - value_at(wanted, w, i),
 			    gradient > 0 ? -RATE : RATE);
 	}
 }
@@ -170,16 +174,18 @@ static int
 compare_weights(
     struct session *s, const struct stage *stage, const struct reference *r, struct sums *sums)
 {
-	struct window windows[BUCKETS];
-	int kind, i;
+	const struct weights *weights = &stage->weights;
+	struct window *windows =
+	    arena_array(s->arena, (size_t)(weights->n_units * BUCKETS), sizeof(*windows));
+	int i;
 
-	for (kind = 0; kind < BUCKETS; kind++)
-		if (fetch(s, &stage->weights.buckets[kind], &windows[kind]) != 0)
+	for (i = 0; i < weights->n_units * BUCKETS; i++)
+		if (fetch(s, &weights->units[i / BUCKETS].buckets[i % BUCKETS], &windows[i]) != 0)
 			return -1;
-	for (i = 0; i < stage->weights.n; i++) {
-		const struct weight *w = &stage->weights.items[i];
+	for (i = 0; i < weights->n; i++) {
+		const struct weight *w = &weights->items[i];
 
-		compare_weight(stage, r, w, &windows[w->bucket], sums);
+		compare_weight(stage, r, w, &windows[w->unit * BUCKETS + (int)w->bucket], sums);
 	}
 	return 0;
 }

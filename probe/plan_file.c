@@ -286,15 +286,19 @@ plan_runnable(const struct probe_plan *plan, struct diags *diags)
 	const struct strategy *s = &plan->strategy;
 	int errors = diags->errors;
 
-	if (s->framework != FRAMEWORK_MEGATRON)
-		cannot(diags, framework_names[s->framework], "its rank order is Megatron's");
 	if (s->gtp > 1 || s->egtp > 1)
 		cannot(diags, "GTP or EGTP", "plan with --gtp 1 --egtp 1");
-	if (s->zero > 1)
-		cannot(diags, "sharding stages 2 and 3", "plan with --pin zero=1");
+	if (s->zero > 2 && s->pp > 1)
+		cannot(diags, "sharded weights on several pipeline stages",
+		    "plan with --pin zero=1 or pp=1");
+	if (s->zero > 1 && s->pp > 1 && (plan->model->tied || plan->model->mtp_layers > 0))
+		cannot(diags, "sharded gradients of an embedding that two stages hold",
+		    "plan with --pin zero=1 or pp=1");
+	if (s->zero > 1 && s->dp_replicate > 1)
+		cannot(diags, "hybrid sharding", "plan with --pin dp_replicate=1");
 	if (s->schedule != SCHEDULE_1F1B && s->schedule != SCHEDULE_INTERLEAVED)
-		cannot(
-		    diags, schedule_names[s->schedule], "its schedules are 1f1b and interleaved");
+		cannot(diags, schedule_names[s->schedule],
+		    "its schedules are 1f1b and interleaved, whose backwards are one pass");
 	if (plan->layout.mtp_back > 0 && plan->model->mtp_layers > 0)
 		cannot(diags, "MTP layers on another stage than the loss",
 		    "plan with a layout whose last stage has them");

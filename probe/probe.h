@@ -14,7 +14,7 @@
  * Three element types: activations and weights ("act": the backend's own type),
  * float for gradients, optimizer state and gates, int32_t for row numbers.
  */
-enum { PROBE_ABI = 2, PROBE_ID_BYTES = 128, PROBE_TEXT_MAX = 512 };
+enum { PROBE_ABI = 3, PROBE_ID_BYTES = 128, PROBE_TEXT_MAX = 512 };
 
 enum stream {
 	STREAM_COMPUTE,
@@ -162,13 +162,15 @@ struct backend_ops {
 	    int64_t tokens, int top_k, int64_t experts);
 	int (*gates_back)(struct backend *b, void *dlogits, const float *dgates, const float *gates,
 	    const int32_t *chosen, int64_t tokens, int top_k, int64_t experts);
+	/* to += from, in float */
+	int (*sum)(struct backend *b, float *to, const float *from, int64_t n);
 	/* to[rows[i]] += in[i] in float; nothing where rows[i] < 0, rows may repeat */
 	int (*scatter_add)(struct backend *b, float *to, const void *in, const int32_t *rows,
 	    int64_t n, int64_t width);
 	/*
-	 * Cross entropy of logits whose columns are shared out over ranks. Of each row's own columns:
-	 * the largest, the sum of exp(logit - largest), the target's logit (0 where targets[i] < 0,
-	 * which is: another rank has it).
+	 * Cross entropy of logits whose columns are shared out over ranks. Of each row's own
+	 * columns: the largest, the sum of exp(logit - largest), the target's logit (0 where
+	 * targets[i] < 0, which is: another rank has it).
 	 */
 	int (*loss_stats)(struct backend *b, float *stats, const void *logits,
 	    const int32_t *targets, int64_t rows, int64_t cols);

@@ -35,12 +35,13 @@ close_piece(struct bucket *b, int64_t size, bool sharded)
 }
 
 static void
-cut_bucket(const struct session *s, const struct shape *shape, struct weights *weights, int kind)
+cut_bucket(
+    const struct session *s, const struct shape *shape, struct weights *weights, int unit, int kind)
 {
 	static const enum group groups[BUCKETS] = {GROUP_DP_CP, GROUP_DP_CP, GROUP_EXPERT_DP};
-	struct bucket *b = &weights->buckets[kind];
+	struct bucket *b = &weights->units[unit].buckets[kind];
 	int64_t size = s->groups[groups[kind]].size;
-	bool sharded = shape->strategy.zero == 1, each = weights->overlap && size > 1;
+	bool sharded = weights->stage > 0, each = weights->overlap && size > 1;
 	struct piece *piece = NULL;
 	int i;
 
@@ -49,7 +50,7 @@ cut_bucket(const struct session *s, const struct shape *shape, struct weights *w
 	for (i = 0; i < weights->n; i++) {
 		struct weight *w = &weights->items[i];
 
-		if ((int)w->bucket != kind)
+		if (w->unit != unit || (int)w->bucket != kind)
 			continue;
 		if (!piece || (each && piece->layer != w->layer)) {
 			close_piece(b, size, sharded);
@@ -69,13 +70,13 @@ cut_bucket(const struct session *s, const struct shape *shape, struct weights *w
 void
 pieces_make(const struct session *s, const struct shape *shape, struct weights *weights)
 {
-	int kind;
+	int i;
 
-	weights->planned = (shape->strategy.overlap & OVERLAP_DP) != 0 &&
+	weights->planned = weights->stage < 2 && (shape->strategy.overlap & OVERLAP_DP) != 0 &&
 			   (s->groups[GROUP_DP_CP].size > 1 || s->groups[GROUP_EXPERT_DP].size > 1);
 	weights->overlap = weights->planned;
-	for (kind = 0; kind < BUCKETS; kind++)
-		cut_bucket(s, shape, weights, kind);
+	for (i = 0; i < weights->n_units * BUCKETS; i++)
+		cut_bucket(s, shape, weights, i / BUCKETS, i % BUCKETS);
 }
 
 bool
@@ -146,9 +147,9 @@ reduce_piece(struct session *s, const struct bucket *b, struct piece *piece, enu
 /* Copies on the tensor-parallel ranks have seen other tokens. */
 static int
 sum_replicated(
-    struct session *s, const struct weights *weights, const struct piece *piece, enum way way)
+    struct session *s, const struct bucket *replicated, const struct piece *piece, enum way way)
 {
-	float *gradient = weights->buckets[BUCKET_REPLICATED].gradient;
+	float *gradient = replicated->gradient;
 
 	return all_reduce(s, GROUP_TP, gradient + piece->offset, piece->padded, way);
 }
@@ -159,15 +160,14 @@ weights_early(struct session *s, struct weights *weights, int64_t layer)
 	int kind, i;
 
 	for (kind = 0; kind < BUCKETS && weights->overlap; kind++) {
-		struct bucket *b = &weights->buckets[kind];
+		struct bucket *b = &weights->units[0].buckets[kind];
 
 		for (i = 0; i < b->n_pieces; i++) {
 			struct piece *piece = &b->pieces[i];
 
 			if (!piece->early || piece->layer != layer)
 				continue;
-			if (kind == BUCKET_REPLICATED &&
-			    sum_replicated(s, weights, piece, BESIDE) != 0)
+			if (kind == BUCKET_REPLICATED && sum_replicated(s, b, piece, BESIDE) != 0)
 				return -1;
 			if (reduce_piece(
 				s, b, piece, kind == BUCKET_REPLICATED ? BEHIND : BESIDE) != 0)
@@ -200,7 +200,7 @@ reduce_rest(struct session *s, struct weights *weights)
 	int kind, i;
 
 	for (kind = 0; kind < BUCKETS; kind++) {
-		struct bucket *b = &weights->buckets[kind];
+		struct bucket *b = &weights->units[0].buckets[kind];
 
 		for (i = 0; i < b->n_pieces; i++) {
 			if (!b->pieces[i].reduced &&
@@ -213,16 +213,25 @@ reduce_rest(struct session *s, struct weights *weights)
 }
 
 int
-weights_reduce(struct session *s, const struct shape *shape, struct weights *weights)
+unit_sum(struct session *s, struct weights *weights, int unit)
 {
-	const struct bucket *replicated = &weights->buckets[BUCKET_REPLICATED];
+	const struct bucket *replicated = &weights->units[unit].buckets[BUCKET_REPLICATED];
 	int i;
 
 	for (i = 0; i < replicated->n_pieces; i++)
 		if (!replicated->pieces[i].reduced &&
-		    sum_replicated(s, weights, &replicated->pieces[i], IN_THE_WAY) != 0)
+		    sum_replicated(s, replicated, &replicated->pieces[i], IN_THE_WAY) != 0)
 			return -1;
-	if (copies_reduce(s, weights) != 0 || reduce_embedding(s, shape, weights) != 0 ||
+	return copies_reduce(s, weights, unit);
+}
+
+/* From stage 2 on unit_leave() has done it. */
+int
+weights_reduce(struct session *s, const struct shape *shape, struct weights *weights)
+{
+	if (weights->stage > 1)
+		return 0;
+	if (unit_sum(s, weights, 0) != 0 || reduce_embedding(s, shape, weights) != 0 ||
 	    reduce_rest(s, weights) != 0)
 		return -1;
 	return session_joined(s, "gradients");
@@ -233,6 +242,8 @@ weights_reduce(struct session *s, const struct shape *shape, struct weights *wei
 static char *
 own_part(const struct session *s, const struct bucket *b, const struct piece *piece)
 {
+	if (b->own)
+		return b->own;
 	return (char *)b->weights + (size_t)piece_first(s, b, piece) * s->backend.ops->act_bytes;
 }
 
@@ -246,6 +257,8 @@ give_back(struct session *s, const struct bucket *b, struct piece *piece, enum w
 	    .recv = (char *)b->weights + (size_t)piece->offset * s->backend.ops->act_bytes,
 	    .count = piece->shard};
 
+	if (b->own) /* unit_enter() gathers it */
+		return 0;
 	piece->others = way == IN_THE_WAY ? PIECE_HERE : PIECE_COMING;
 	return piece->shard < piece->padded ? post(s, PART_PARAMETERS, b->group, &c, way) : 0;
 }
@@ -271,7 +284,7 @@ weights_update(struct session *s, struct weights *weights, int step)
 {
 	struct adam adam = {.rate = 1e-4f, .beta1 = 0.9f, .beta2 = 0.95f, .epsilon = 1e-8f};
 	float power1 = 1, power2 = 1;
-	int kind, i;
+	int unit, i;
 
 	for (i = 0; i < step; i++) {
 		power1 *= adam.beta1;
@@ -279,8 +292,8 @@ weights_update(struct session *s, struct weights *weights, int step)
 	}
 	adam.correction1 = 1 - power1;
 	adam.correction2 = 1 - power2;
-	for (kind = 0; kind < BUCKETS; kind++) {
-		struct bucket *b = &weights->buckets[kind];
+	for (unit = 0; unit < weights->n_units * BUCKETS; unit++) {
+		struct bucket *b = &weights->units[unit / BUCKETS].buckets[unit % BUCKETS];
 
 		for (i = 0; i < b->n_pieces; i++) {
 			bool later = weights->overlap && b->pieces[i].early;
@@ -302,7 +315,7 @@ fetch(struct session *s, struct weights *weights, int64_t layer)
 	int kind, i, coming = 0;
 
 	for (kind = 0; kind < BUCKETS; kind++) {
-		struct bucket *b = &weights->buckets[kind];
+		struct bucket *b = &weights->units[0].buckets[kind];
 
 		for (i = 0; i < b->n_pieces; i++) {
 			struct piece *piece = &b->pieces[i];
@@ -323,13 +336,16 @@ join(struct session *s, struct weights *weights)
 {
 	int kind, i;
 
-	for (kind = 0; kind < BUCKETS; kind++)
-		for (i = 0; i < weights->buckets[kind].n_pieces; i++) {
-			struct piece *piece = &weights->buckets[kind].pieces[i];
+	for (kind = 0; kind < BUCKETS; kind++) {
+		struct bucket *b = &weights->units[0].buckets[kind];
+
+		for (i = 0; i < b->n_pieces; i++) {
+			struct piece *piece = &b->pieces[i];
 
 			if (piece->others == PIECE_COMING)
 				piece->others = PIECE_HERE;
 		}
+	}
 	return session_joined(s, "parameters");
 }
 
@@ -347,5 +363,7 @@ weights_need(struct session *s, struct weights *weights, int64_t layer)
 int
 weights_settle(struct session *s, struct weights *weights)
 {
+	if (weights->stage > 1)
+		return 0;
 	return fetch(s, weights, ALL_LAYERS) < 0 ? -1 : join(s, weights);
 }

@@ -8,42 +8,11 @@
  * each direction, so that a send never waits behind another direction's receive. Boundaries are
  * split in up to three phases, since a rank is at two boundaries at once.
  */
-#include <string.h>
-
 #include "base/arena.h"
-#include "probe/session.h"
+#include "probe/locate.h"
 
 const char *const group_names[GROUPS + 1] = {
     "tp", "cp", "dp_cp", "ep", "expert_tp", "expert_dp", "embedding", NULL};
-
-static const struct group_kind *
-kind_find(const struct group_table *table, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < table->n_kinds; i++)
-		if (strcmp(table->kinds[i].name, name) == 0)
-			return &table->kinds[i];
-	return NULL;
-}
-
-/* The rank's group of a kind and its place in it. */
-static int
-locate(const struct group_kind *kind, int rank, struct group_comm *group)
-{
-	int64_t i;
-
-	for (i = 0; kind && i < kind->count * kind->size; i++) {
-		if (kind->ranks[i] != rank)
-			continue;
-		group->id = (int)(i / kind->size);
-		group->index = (int)(i % kind->size);
-		group->size = (int)kind->size;
-		group->ranks = &kind->ranks[(int64_t)group->id * kind->size];
-		return 0;
-	}
-	return -1;
-}
 
 static int
 make_split(struct session *s, int color, int key, const char *name, struct comm **comm)
@@ -111,13 +80,10 @@ open_group(struct session *s, enum group which)
 static int
 make_group(struct session *s, enum group which)
 {
-	const char *name = group_names[which];
 	struct group_comm *group = &s->groups[which];
-	const struct group_kind *kind = kind_find(s->table, name);
 
-	if (locate(kind, s->rank, group) != 0)
-		return control_fail(
-		    s->control, "the plan's groups have no '%s' with rank %d", name, s->rank);
+	if (session_locate(s, (int)which, group) != 0)
+		return -1;
 	return group->size == 1 ? 0 : open_group(s, which);
 }
 
@@ -240,9 +206,8 @@ make_pipeline(struct session *s)
 	struct group_comm pp = {0};
 	int phase;
 
-	if (locate(kind_find(s->table, "pp"), s->rank, &pp) != 0)
-		return control_fail(
-		    s->control, "the plan's groups have no 'pp' with rank %d", s->rank);
+	if (session_locate(s, LOCATE_PP, &pp) != 0)
+		return -1;
 	s->pp = pp.index;
 	s->groups[GROUP_EMBEDDING].size = 1;
 	if (pp.size == 1)
@@ -287,9 +252,8 @@ make_all(struct session *s)
 	s->ep = s->groups[GROUP_EP].index;
 	s->etp = s->groups[GROUP_EXPERT_TP].index;
 	s->edp = s->groups[GROUP_EXPERT_DP].index;
-	if (locate(kind_find(s->table, "dp"), s->rank, &dp) != 0)
-		return control_fail(
-		    s->control, "the plan's groups have no 'dp' with rank %d", s->rank);
+	if (session_locate(s, LOCATE_DP, &dp) != 0)
+		return -1;
 	s->dp = dp.index;
 	return make_pipeline(s);
 }

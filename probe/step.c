@@ -126,8 +126,10 @@ forward_pass(struct run *run, struct pass_op op, int chunk)
 		return -1;
 	for (i = 0; i < n; i++)
 		if (weights_need(stage->s, &stage->weights, layout->first[chunk] + i) != 0 ||
+		    unit_enter(stage->s, &stage->weights, layout->first[chunk] + i) != 0 ||
 		    layer_forward(stage, layout->first[chunk] + i, op.micro_batch,
-			&stage->kept[slot * stage->places + i], inputs[i + 1]) != 0)
+			&stage->kept[slot * stage->places + i], inputs[i + 1]) != 0 ||
+		    unit_leave(stage->s, &stage->weights) != 0)
 			return -1;
 	return end_forward(run, chunk, op.micro_batch, inputs[n]);
 }
@@ -182,10 +184,12 @@ backward_pass(struct run *run, struct pass_op op, int chunk)
 		struct kept *kept = &stage->kept[slot * stage->places + i];
 		int64_t layer = layout->first[chunk] + i;
 
-		if (stage_replays(stage, i) &&
-		    layer_replay(stage, layer, op.micro_batch, kept, inputs[i + 1]) != 0)
+		if (unit_enter(stage->s, &stage->weights, layer) != 0 ||
+		    (stage_replays(stage, i) &&
+			layer_replay(stage, layer, op.micro_batch, kept, inputs[i + 1]) != 0))
 			return -1;
 		if (layer_backward(stage, layer, op.micro_batch, kept, gradient, gradient) != 0 ||
+		    unit_leave(stage->s, &stage->weights) != 0 ||
 		    (last && weights_early(stage->s, &stage->weights, layer) != 0))
 			return -1;
 	}
@@ -227,7 +231,7 @@ step_run(struct stage *stage, int number, const struct capture *capture)
 	run.used = arena_array(
 	    stage->s->arena, (size_t)(stage->slots + stage->head_slots) + 1, sizeof(*run.used));
 	run.head_used = run.used + stage->slots;
-	result = weights_zero_gradients(stage->s, &stage->weights);
+	result = weights_begin(stage->s, &stage->weights);
 	if (result == 0)
 		result = passes(&run);
 	control_phase(stage->s->control, "gradients and optimizer");

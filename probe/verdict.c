@@ -15,13 +15,16 @@
 
 #define COUNTS_FROM 0.02
 
-static const char *const once_a_step[] = {"data_parallel", "optimizer", "step", NULL};
+static const char *const once_a_step[] = {"optimizer", "step_overhead", "data_parallel", NULL};
 
+/* Sharded gradients and weights travel with every micro-batch. */
 static bool
-is_once(const char *name)
+is_once(const struct probe_plan *plan, const char *name)
 {
 	int i;
 
+	if (plan->strategy.zero > 1 && strcmp(name, "data_parallel") == 0)
+		return false;
 	for (i = 0; once_a_step[i]; i++)
 		if (strcmp(once_a_step[i], name) == 0)
 			return true;
@@ -53,7 +56,7 @@ add_row(const struct probe_plan *plan, const struct measured *m, const struct na
 	row->name = part->name;
 	row->predicted_s = part->value + named_get(&plan->hidden_s, part->name, 0);
 	row->counts = row->predicted_s >= COUNTS_FROM * plan->step_s;
-	if (!is_once(part->name))
+	if (!is_once(plan, part->name))
 		row->predicted_s *= share;
 	row->measured_s = measured_of(m, part->name);
 	/* A hand-off's time holds the waiting for the other stage. */

@@ -81,6 +81,27 @@ place(const struct session *s, const struct shape *shape, struct weight *w)
 	}
 }
 
+/* Below stage 2 all weights are one unit. */
+static int
+unit_of(struct weights *weights, int64_t id)
+{
+	int i;
+
+	for (i = 0; i < weights->n_units; i++)
+		if (weights->stage < 2 || weights->units[i].id == id)
+			return i;
+	weights->units[weights->n_units].id = id;
+	return weights->n_units++;
+}
+
+static int64_t
+unit_id(const struct weight *w)
+{
+	if (w->layer != LAYER_ENDS)
+		return w->layer;
+	return w->tensor.component == COMPONENT_EMBEDDING ? UNIT_EMBEDDING : UNIT_HEAD;
+}
+
 static void
 add_rows(const struct session *s, const struct shape *shape, struct weights *weights, int64_t layer,
     const struct tensor *rows, size_t n)
@@ -92,6 +113,7 @@ add_rows(const struct session *s, const struct shape *shape, struct weights *wei
 
 		*w = (struct weight){.tensor = rows[i], .layer = layer};
 		place(s, shape, w);
+		w->unit = unit_of(weights, unit_id(w));
 	}
 }
 
@@ -129,62 +151,27 @@ list_rows(const struct session *s, const struct shape *shape, struct weights *we
 	}
 }
 
-static int
-alloc_bucket(struct session *s, const struct shape *shape, struct weights *weights, int kind)
-{
-	struct bucket *b = &weights->buckets[kind];
-	size_t act = s->backend.ops->act_bytes, n;
-	int size = s->groups[b->group].size;
-
-	n = (size_t)b->shard * sizeof(float);
-	b->weights = session_alloc(s, (size_t)b->padded * act);
-	b->gradient = session_alloc(s, (size_t)b->padded * sizeof(float));
-	b->master = session_alloc(s, n);
-	b->m = session_alloc(s, n);
-	b->v = session_alloc(s, n);
-	b->shard_gradient = shape->strategy.zero == 1 && size > 1 ? session_alloc(s, n) : NULL;
-	weights->weight_bytes += (size_t)b->padded * act;
-	weights->gradient_bytes += (size_t)b->padded * sizeof(float);
-	weights->optimizer_bytes += 3 * n;
-	if (shape->strategy.zero == 1 && size > 1 && !b->shard_gradient)
-		return -1;
-	return b->weights && b->gradient && b->master && b->m && b->v ? 0 : -1;
-}
-
 int
 weights_make(struct session *s, const struct shape *shape, struct weights *weights)
 {
 	int64_t layers = shape->model.layers + shape->model.mtp_layers + 2;
-	int kind;
 
 	memset(weights, 0, sizeof(*weights));
+	weights->stage = shape->strategy.zero;
+	weights->units = arena_array(s->arena, (size_t)layers, sizeof(*weights->units));
 	weights->items =
 	    arena_array(s->arena, (size_t)layers * TENSORS_MAX, sizeof(*weights->items));
 	list_rows(s, shape, weights);
 	pieces_make(s, shape, weights);
-	for (kind = 0; kind < BUCKETS; kind++)
-		if (alloc_bucket(s, shape, weights, kind) != 0)
-			return -1;
+	if (shards_make(s, weights) != 0)
+		return -1;
 	return copies_make(s, weights);
 }
 
 void
 weights_free(struct session *s, struct weights *weights)
 {
-	size_t act = s->backend.ops->act_bytes;
-	int kind;
-
-	for (kind = 0; kind < BUCKETS; kind++) {
-		struct bucket *b = &weights->buckets[kind];
-		size_t n = (size_t)b->shard * sizeof(float);
-
-		session_release(s, b->weights, (size_t)b->padded * act);
-		session_release(s, b->gradient, (size_t)b->padded * sizeof(float));
-		session_release(s, b->master, n);
-		session_release(s, b->m, n);
-		session_release(s, b->v, n);
-		session_release(s, b->shard_gradient, n);
-	}
+	shards_free(s, weights);
 	copies_free(s, weights);
 	memset(weights, 0, sizeof(*weights));
 }
@@ -201,11 +188,15 @@ put_run(struct session *s, struct bucket *b, int64_t offset, const float *values
 	int64_t from = offset > first ? offset : first;
 	int64_t to = offset + n < last ? offset + n : last;
 
-	if (ops->put(&s->backend, ELEMENT_ACT, (char *)b->weights + (size_t)offset * ops->act_bytes,
-		values, n) != 0)
+	if (!b->own && ops->put(&s->backend, ELEMENT_ACT,
+			   (char *)b->weights + (size_t)offset * ops->act_bytes, values, n) != 0)
 		return -1;
 	if (from >= to)
 		return 0;
+	if (b->own && ops->put(&s->backend, ELEMENT_ACT,
+			  (char *)b->own + (size_t)(from - first) * ops->act_bytes,
+			  values + from - offset, to - from) != 0)
+		return -1;
 	return ops->put(&s->backend, ELEMENT_FLOAT, b->master + piece->shard_offset + from - first,
 	    values + from - offset, to - from);
 }
@@ -247,19 +238,20 @@ fill_weight(struct session *s, struct bucket *b, const struct weight *w, float *
 }
 
 static int
-fill_bucket(struct session *s, struct weights *weights, int kind, float *values)
+fill_bucket(struct session *s, struct weights *weights, int unit, int kind, float *values)
 {
 	const struct backend_ops *ops = s->backend.ops;
-	struct bucket *b = &weights->buckets[kind];
+	struct bucket *b = &weights->units[unit].buckets[kind];
 	size_t bytes = (size_t)b->shard * sizeof(float);
 	int i, result;
 
-	result = ops->fill(&s->backend, b->weights, 0, (size_t)b->padded * ops->act_bytes);
+	result = ops->fill(&s->backend, b->own ? b->own : b->weights, 0,
+	    (size_t)(b->own ? b->shard : b->padded) * ops->act_bytes);
 	result |= ops->fill(&s->backend, b->master, 0, bytes);
 	result |= ops->fill(&s->backend, b->m, 0, bytes);
 	result |= ops->fill(&s->backend, b->v, 0, bytes);
 	for (i = 0; i < weights->n && result == 0; i++)
-		if ((int)weights->items[i].bucket == kind)
+		if (weights->items[i].unit == unit && (int)weights->items[i].bucket == kind)
 			result = fill_weight(s, b, &weights->items[i], values);
 	return result == 0 ? 0 : session_fail(s, "filling weights");
 }
@@ -270,31 +262,16 @@ weights_fill(struct session *s, struct weights *weights)
 	struct arena_mark mark = arena_mark(s->arena);
 	int64_t widest = RUN;
 	float *values;
-	int kind, i, result = 0;
+	int i, result = 0;
 
 	for (i = 0; i < weights->n; i++)
 		if (weights->items[i].cols > widest)
 			widest = weights->items[i].cols;
 	values = arena_array(s->arena, (size_t)widest, sizeof(*values));
-	for (kind = 0; kind < BUCKETS && result == 0; kind++)
-		result = fill_bucket(s, weights, kind, values);
+	for (i = 0; i < weights->n_units * BUCKETS && result == 0; i++)
+		result = fill_bucket(s, weights, i / BUCKETS, i % BUCKETS, values);
 	arena_reset(s->arena, mark);
 	return result;
-}
-
-int
-weights_zero_gradients(struct session *s, struct weights *weights)
-{
-	int kind;
-
-	for (kind = 0; kind < BUCKETS; kind++) {
-		struct bucket *b = &weights->buckets[kind];
-
-		if (s->backend.ops->fill(
-			&s->backend, b->gradient, 0, (size_t)b->padded * sizeof(float)) != 0)
-			return session_fail(s, "clearing gradients");
-	}
-	return 0;
 }
 
 const struct weight *
@@ -312,13 +289,14 @@ weight_find(const struct weights *weights, int64_t layer, const char *name)
 void *
 weight_data(const struct session *s, const struct weights *weights, const struct weight *w)
 {
-	return w ? (char *)weights->buckets[w->bucket].weights +
-		       (size_t)w->offset * s->backend.ops->act_bytes
-		 : NULL;
+	if (!w)
+		return NULL;
+	return (char *)weights->units[w->unit].buckets[w->bucket].weights +
+	       (size_t)w->offset * s->backend.ops->act_bytes;
 }
 
 float *
 weight_gradient(const struct weights *weights, const struct weight *w)
 {
-	return w ? weights->buckets[w->bucket].gradient + w->offset : NULL;
+	return w ? weights->units[w->unit].buckets[w->bucket].gradient + w->offset : NULL;
 }

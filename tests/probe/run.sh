@@ -135,10 +135,11 @@ sed 's/,5$/,4/' "$scratch/experts.csv" >"$scratch/lost.csv"
 expect "a placement without an expert" 2 "no slot of layer 1 holds expert 5" \
 	"$PROBE" "$scratch/four.json" --placement "$scratch/lost.csv"
 expect "an unknown option" 2 "--stepps" "$PROBE" "$scratch/eight.json" --stepps 3
-"$MOEPLAN" plan tests/probe/tiny.yaml dgx-h100 --seq-len 64 --global-batch 16 --quiet --format json \
-	--framework deepspeed --output "$scratch/deepspeed.json" >/dev/null 2>&1
-[ ! -s "$scratch/deepspeed.json" ] ||
-	expect "another framework" 1 "the probe cannot run deepspeed" "$PROBE" "$scratch/deepspeed.json"
+plan fsdp-stages $tiny 8 tp=2,pp=2,ep=2,zero=3,micro_batch=1 --framework torchtitan &&
+	expect "sharded weights on stages" 1 "the probe cannot run sharded weights on several pipeline stages" \
+		"$PROBE" "$scratch/fsdp-stages.json"
+plan zero-bubble $tiny 4 pp=4,vpp=1,micro_batch=1 --schedule zb --framework torchtitan &&
+	expect "a schedule with split backwards" 1 "the probe cannot run zb" "$PROBE" "$scratch/zero-bubble.json"
 
 # --- the cuda backend without a GPU -----------------------------------------------------------------
 
@@ -192,6 +193,15 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout placement-etp $tiny 16 tp=2,pp=1,cp=1,ep=4,etp=2,vpp=1 \
 		"--load-skew zipf=1.2 --placement $scratch/experts.csv" "--capacity 1.0"
 	layout one-expert $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew one"
+	layout zero2 $tiny 8 tp=2,pp=2,cp=1,ep=2,etp=2,vpp=2,zero=2
+	layout mtp-zero3 tests/probe/mtp.yaml 8 tp=2,pp=1,cp=2,ep=4,etp=1,vpp=1,zero=3
+	layout deepspeed $tiny 4 tp=1,pp=1,ep=2,zero=2 "" "--framework deepspeed"
+	layout deepspeed-pp $tiny 8 tp=2,pp=2,ep=2,zero=1 "" "--framework deepspeed"
+	layout deepspeed-lanes $tiny 8 tp=2,pp=1,ep=2,zero=1 "" "--framework deepspeed --expert-tp on"
+	layout deepspeed-data-first $tiny 8 tp=1,pp=1,ep=2,zero=2 "" "--framework deepspeed --data-before-expert"
+	layout deepspeed-auto-ep $tiny 8 tp=2,pp=1,ep=4,zero=1 "" "--framework deepspeed --auto-ep"
+	layout torchtitan $tiny 8 tp=2,pp=1,cp=2,ep=4,zero=3 "" "--framework torchtitan"
+	layout recompute-torchtitan $tiny 8 tp=1,pp=1,ep=2,zero=3,recompute=full "" "--framework torchtitan"
 	layout mla deepseek-v2-lite 8 tp=2,pp=2,cp=1,ep=4,etp=1,vpp=1
 	layout fp8-rehearsed $tiny 2 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--precision fp8"
 	layout mla-q tests/probe/mla.yaml 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1
