@@ -140,6 +140,22 @@ comm_gather(const struct links *links, const struct span *span, double bytes)
 }
 
 struct transfer
+comm_ring(const struct links *links, const struct span *span, double bytes)
+{
+	struct transfer transfer = comm_gather(links, span, (double)span->size * bytes);
+	double slowest_Bps = INFINITY, hops = (double)span->size - 1;
+
+	if (span->size <= 1)
+		return transfer;
+	for (int l = 0; l < links->n_levels; l++)
+		if (transfer.bytes[l] > 0)
+			slowest_Bps = fmin(slowest_Bps, links->Bps[l]);
+	transfer.seconds = hops * (comm_latency_s(links, span) + bytes / slowest_Bps) +
+	    rate_table[RATE_MESSAGE_PEER_S].value * fmin(hops, 64);
+	return transfer;
+}
+
+struct transfer
 comm_all_reduce(const struct links *links, const struct span *span, double bytes)
 {
 	struct transfer transfer = comm_gather(links, span, bytes);

@@ -40,6 +40,12 @@ struct transfer {
 	double seconds;
 	double bytes[CLUSTER_MAX_LEVELS];
 };
+/*
+ * A ring that computation steps along with: every rank passes `bytes` to the next
+ * one n-1 times. Where it leaves a node one rank's NIC carries all of a step, and
+ * the others wait: there is no second rail to share it with.
+ */
+struct transfer comm_ring(const struct links *links, const struct span *span, double bytes);
 /* Ring all-gather or reduce-scatter of a full buffer of `bytes`. */
 struct transfer comm_gather(const struct links *links, const struct span *span, double bytes);
 /* Seconds of one message between the farthest members: a ring pays it every step. */

@@ -396,9 +396,7 @@ context_parallel_time(const struct context *c, struct layer_time *t)
 	}
 	heads = m->kind == MIXER_MLA ? (double)m->heads / z->tp : fmax(1, (double)m->kv_heads / z->tp);
 	width = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
-	one = comm_gather(&z->links, &z->cp_span,
-	    2 * z->M * (double)z->cp_span.size * heads * (width + (double)m->value_dim));
-	one.seconds += (double)(z->cp_span.size - 2) * comm_latency_s(&z->links, &z->cp_span);
+	one = comm_ring(&z->links, &z->cp_span, 2 * z->M * heads * (width + (double)m->value_dim));
 	book(c, t, t->forward, TIME_CONTEXT_PARALLEL, &one, 1, share, t->forward[TIME_ATTENTION]);
 	book(c, t, t->backward, TIME_CONTEXT_PARALLEL, &one, 2, share, t->backward[TIME_ATTENTION]);
 }

@@ -126,3 +126,15 @@ Test(comm, segments_of_a_rack)
 	cr_assert_eq(links.gpus[0], 16);
 	cr_assert_eq(links.gpus[1], 16);
 }
+
+/* A ring in step with computation: beyond a node one NIC a step, not all of them at once. */
+Test(comm, ring_of_attention)
+{
+	struct links links = two_levels();
+	struct span inside = span_of(&links, 1, 8), outside = span_of(&links, 1, 16);
+
+	cr_assert_float_eq(comm_ring(&links, &inside, 100).seconds, 7, 1e-4);
+	cr_assert_float_eq(comm_gather(&links, &inside, 800).seconds, 7, 1e-4);
+	cr_assert_float_eq(comm_ring(&links, &outside, 100).seconds, 150, 1e-2);
+	cr_assert_lt(comm_gather(&links, &outside, 1600).seconds, 20);
+}
