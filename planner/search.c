@@ -394,6 +394,11 @@ is_refused(
 		    framework_names[job->base.framework], schedule_names[job->base.schedule]);
 	if (refusal)
 		diag_error(diags, model->loc, "no plan for '%s': %s", model->name, refusal);
+	if (refusal && is_foreign_schedule(&job->base))
+		diag_last_hint(diags, "%s",
+		    job->base.schedule == SCHEDULE_DUALPIPE
+			? "use --framework torchtitan --schedule dualpipev; moeplan estimate takes it"
+			: "use --framework torchtitan; moeplan estimate takes it");
 	return refusal != NULL;
 }
 

@@ -215,7 +215,7 @@ print_shared(struct request *request, const struct plan *plan, const struct colu
 		str_addf(out, ", zero %d", s->zero);
 	if (columns->moe && !columns->dispatcher)
 		str_addf(out, ", %s", dispatcher_names[s->dispatcher]);
-	str_addc(out, '\n');
+	str_addf(out, "%s\n", asked_text(request->arena, s));
 }
 
 void

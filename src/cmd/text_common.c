@@ -225,6 +225,18 @@ offload_text(struct arena *arena, const struct strategy *s)
 }
 
 const char *
+asked_text(struct arena *arena, const struct strategy *s)
+{
+	struct str text = str_new(arena);
+
+	if (s->schedule > SCHEDULE_INTERLEAVED)
+		str_addf(&text, ", %s", schedule_names[s->schedule]);
+	if (s->offload != OFFLOAD_NONE)
+		str_addf(&text, ", offload %s", offload_text(arena, s));
+	return text.text ? text.text : "";
+}
+
+const char *
 text_band(const struct request *request, double value, double low, double high)
 {
 	double below = value > 0 ? 1 - low / value : 0, above = value > 0 ? high / value - 1 : 0;

@@ -31,6 +31,8 @@ const char *overlap_text(struct arena *arena, unsigned overlap);
 /* "attention" of "attention", "expert GEMM" of "experts": a part of a step for people; else the name. */
 const char *time_part_label(const char *name);
 const char *offload_text(struct arena *arena, const struct strategy *strategy);
+/* What is there only when asked for: ", zbv, offload optimizer", or "". */
+const char *asked_text(struct arena *arena, const struct strategy *strategy);
 /* "+-12 %" from a value and its band. */
 const char *text_band(const struct request *request, double value, double low, double high);
 

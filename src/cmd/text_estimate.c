@@ -17,11 +17,12 @@ text_strategy(struct request *request, const struct strategy *s)
 
 	text_line(request, "strategy", "%s", text_degrees(arena, s));
 	text_line(request, "",
-	    "%s micro-batch%s of %s x DP %s = global batch %s; sequence %s, %s, recompute %s",
+	    "%s micro-batch%s of %s x DP %s = global batch %s; sequence %s, %s, recompute %s%s",
 	    units_grouped(arena, s->micro_batches), s->micro_batches == 1 ? "" : "es",
 	    units_grouped(arena, s->micro_batch), units_grouped(arena, s->dp),
 	    units_grouped(arena, s->global_batch), units_grouped(arena, s->seq_len),
-	    precision_names[s->precision], recompute_text(arena, s->recompute));
+	    precision_names[s->precision], recompute_text(arena, s->recompute),
+	    asked_text(arena, s));
 }
 
 static double
@@ -54,9 +55,9 @@ print_verdict(struct request *request, const struct estimate *estimate)
 		    text_verdict(request, estimate->skewed_verdict),
 		    rate_table[RATE_SKEWED_LOAD].value, units_gib(arena, skewed_worst(estimate)));
 	if (estimate->host_bytes > 0)
-		text_line(request, "host", "%s of a node's memory%s%s",
-		    units_gib(arena, estimate->host_bytes), host > 0 ? " of " : "",
-		    host > 0 ? units_gib(arena, host) : ", whose size is not known");
+		text_line(request, "offload", "%s of %s of a node's memory",
+		    units_gib_number(arena, estimate->host_bytes),
+		    host > 0 ? units_gib(arena, host) : "an unknown number of GiB");
 	text_line(request, "step", "%s %s, %s tokens/s/GPU, %.0f model TFLOP/s/GPU, MFU %s",
 	    units_seconds(arena, estimate->step_s),
 	    text_band(request, estimate->step_s, estimate->step_low_s, estimate->step_high_s),
