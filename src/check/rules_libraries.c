@@ -151,6 +151,15 @@ const struct rule rules_libraries[] = {
 		.source = ACCELERATE,
 	},
 	{
+		.id = "ACC-007", .severity = SEVERITY_ERROR,
+		.when = "set(FullyShardedDataParallelPlugin)",
+		.require = "given(dp_shard_size, 1) * given(cp_size, 1) > 1",
+		.message = "Accelerate: FSDP has nothing to shard over: dp_shard_size "
+		    "{shard: given(dp_shard_size, 1)}, cp_size {context: given(cp_size, 1)}",
+		.hint = "use dp_shard_size over 1, or leave fsdp_plugin out",
+		.source = "huggingface/accelerate 1.15.0 src/accelerate/parallelism_config.py",
+	},
+	{
 		.id = "MB-003", .severity = SEVERITY_WARNING,
 		.when = "said(enable_deepep) and said(moe_token_dispatcher_type)",
 		.require = "not enable_deepep or in(moe_token_dispatcher_type, 'deepep', 'flex')",
