@@ -439,11 +439,18 @@ virtual_needs_stages_report(const struct grid_rule *rule, const struct strategy 
 	diag_last_hint(diags, "use --vpp 1, or --pp 2 or more");
 }
 
+/* A V has rules of its own. */
+static bool
+interleaves(const struct strategy *s)
+{
+	return s->vpp > 1 && !schedule_is_vee(s->schedule);
+}
+
 bool
 virtual_warm_up_holds(const struct strategy *s, const struct model *model)
 {
 	(void)model;
-	return s->vpp == 1 || s->micro_batches == 0 || s->micro_batches >= s->pp;
+	return !interleaves(s) || s->micro_batches == 0 || s->micro_batches >= s->pp;
 }
 
 void
@@ -461,7 +468,7 @@ bool
 virtual_rounds_holds(const struct strategy *s, const struct model *model)
 {
 	(void)model;
-	return s->vpp == 1 || s->micro_batches < s->pp || divides(s->pp, s->micro_batches);
+	return !interleaves(s) || s->micro_batches < s->pp || divides(s->pp, s->micro_batches);
 }
 
 void
