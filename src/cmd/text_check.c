@@ -179,9 +179,11 @@ print_memory(struct request *request, const struct check_report *report)
 			text_line(request, "memory", "not judged: %s", report->no_estimate);
 		return;
 	}
-	text_line(request, "memory", "%s: stage %d of %d needs %s of %s (%s)",
+	text_line(request, "memory", "%s: stage %d of %d needs %s %s of %s (%s)",
 	    text_verdict(request, estimate->verdict), estimate->worst_stage, estimate->n_stages,
 	    units_gib_number(arena, estimate->worst_bytes),
+	    text_band(request, estimate->worst_bytes, estimate->worst_low_bytes,
+		estimate->worst_high_bytes),
 	    units_gib(arena, estimate->capacity_bytes),
 	    units_percent(arena, estimate->worst_bytes / estimate->capacity_bytes));
 	text_line(

@@ -21,9 +21,12 @@ print_memory(struct request *request, const struct estimate *estimate)
 	double free_bytes = estimate->capacity_bytes - worst->total_bytes;
 	int i;
 
-	str_addf(out, "memory of stage %d, the fullest of %d (%s), GiB\n ", estimate->worst_stage,
-	    estimate->n_stages,
-	    text_stage_layers(arena, request->model, estimate, estimate->worst_stage));
+	str_addf(out, "memory of stage %d, the fullest of %d (%s): %s %s GiB\n ",
+	    estimate->worst_stage, estimate->n_stages,
+	    text_stage_layers(arena, request->model, estimate, estimate->worst_stage),
+	    units_gib_number(arena, estimate->worst_bytes),
+	    text_band(request, estimate->worst_bytes, estimate->worst_low_bytes,
+		estimate->worst_high_bytes));
 	for (i = 0; i < MEMORY_PARTS; i++)
 		if (worst->parts[i] > 0)
 			str_addf(out, " %s %s ", memory_part_heads[i],
