@@ -120,12 +120,14 @@ is_guide_model(const struct doc *doc)
 
 /* --- DeepSpeed ------------------------------------------------------------------------------ */
 
+/* What a file is shows in its first keys; a hostile one may have a million. */
 static size_t
 count_known(const struct doc *map, enum framework framework)
 {
-	size_t count = 0;
+	size_t count = 0, seen = 0;
 
-	for (const struct doc *member = map->first; member; member = member->next)
+	for (const struct doc *member = map->first; member && seen < IMPORT_MAX_SETTINGS;
+	     member = member->next, seen++)
 		count += name_state(framework, NULL, member->key, NULL) != NAME_UNKNOWN ||
 			 (member->kind == DOC_MAP && name_is_block(framework, member->key));
 	return count;
@@ -189,9 +191,10 @@ is_megatron_name(const char *name)
 static size_t
 count_megatron(const struct doc *map)
 {
-	size_t count = 0;
+	size_t count = 0, seen = 0;
 
-	for (const struct doc *member = map ? map->first : NULL; member; member = member->next)
+	for (const struct doc *member = map ? map->first : NULL;
+	     member && seen < IMPORT_MAX_SETTINGS; member = member->next, seen++)
 		count += is_megatron_name(member->key);
 	return count;
 }

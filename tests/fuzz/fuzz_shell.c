@@ -74,6 +74,13 @@ on_variable(void *context, const char *name, const struct shell_words *value, bo
 		check_text(context, &value->items[i]);
 }
 
+static void
+on_document(void *context, const struct shell_document *document)
+{
+	check(document->name != NULL);
+	check_text(context, &document->text);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -84,7 +91,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (import_text_open(&source, arena, diags, "fuzz", (const char *)data, size) == 0) {
 		struct shell *shell = shell_new(arena, diags, &source, on_command, &seen);
-		int result = shell_read(shell);
+		int result;
+
+		shell_on_document(shell, on_document);
+		result = shell_read(shell);
 
 		check((result != 0) == (diags->errors > 0));
 		if (result == 0)
