@@ -23,5 +23,7 @@ struct check_case *case_read(struct arena *arena, struct diags *diags, const str
 /* Appends a setting. */
 void config_add(
     struct config *config, struct arena *arena, const char *name, const struct doc *value);
+/* case_model.c: stated shapes stand before those of a built-in model that has others. */
+void case_settle_model(struct arena *arena, struct config *config);
 
 #endif

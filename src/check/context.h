@@ -69,6 +69,8 @@ extern const struct expr_function rule_functions[];
 extern const struct expr_function placement_functions[];
 /* rules_hosts.c: functions over the hostfile and the filters of its slots. */
 extern const struct expr_function host_functions[];
+/* rules_layout.c: functions over pipeline layouts and layer patterns. */
+extern const struct expr_function layout_functions[];
 /* All that conditions may call; ends with NULL. */
 extern const struct expr_function *const rule_function_tables[];
 

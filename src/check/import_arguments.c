@@ -2,24 +2,16 @@
 /*
  * Which settings do the arguments of a training program give?
  *
- *   Megatron        --name value …, --flag            (argparse: one or more values, no
- * abbreviations) torchtitan      --section.name value, --section.no-name Megatron-Bridge
- * section.name=value, -tp 2         (Hydra overrides, run_recipe.py's short ones) DeepSpeed
- * --deepspeed_config FILE beside arguments of a client such as Megatron-DeepSpeed
+ *   Megatron         --name value ..., --flag (argparse: one or more values, no abbreviations)
+ *   torchtitan       --section.name value, --section.no-name
+ *   Megatron-Bridge  section.name=value, -tp 2 (Hydra overrides, run_recipe.py's short ones)
+ *   DeepSpeed        --deepspeed_config FILE beside arguments of a client
  */
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "check/import_private.h"
-#include "check/rules_names.h"
-
-/* scripts/training/run_recipe.py of Megatron-Bridge */
-static const char *const short_options[][2] = {{"tp", "tensor_model_parallel_size"},
-    {"pp", "pipeline_model_parallel_size"}, {"cp", "context_parallel_size"},
-    {"vp", "virtual_pipeline_model_parallel_size"}, {"ep", "expert_model_parallel_size"},
-    {"etp", "expert_tensor_parallel_size"}, {"gb", "global_batch_size"}, {"mb", "micro_batch_size"},
-    {"sl", "seq_length"}, {"ms", "train_iters"}};
+#include "check/import_option.h"
 
 /* Parts of a Bridge configuration whose members have Megatron's names. */
 static const char *const sections[] = {"model", "train", "dataset", "ddp", "dist", "optimizer",
@@ -70,53 +62,6 @@ is_mark(char c)
 	return c == SHELL_VALUE || c == SHELL_WORDS || c == SHELL_UNSET;
 }
 
-static bool
-is_long(const struct shell_text *word)
-{
-	return word->bytes[0] == '-' && word->bytes[1] == '-' && word->bytes[2] != '\0';
-}
-
-static bool
-is_name_byte(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
-/* "-tp": the name that it stands for, or NULL. */
-static const char *
-short_name(const struct shell_text *word)
-{
-	if (word->bytes[0] != '-')
-		return NULL;
-	for (size_t i = 0; i < sizeof(short_options) / sizeof(short_options[0]); i++)
-		if (strcmp(word->bytes + 1, short_options[i][0]) == 0)
-			return short_options[i][1];
-	return NULL;
-}
-
-/* section.name=value with an optional + in front: the length of the name, or 0. */
-static size_t
-override_length(const struct shell_text *word)
-{
-	size_t plus = strspn(word->bytes, "+"), length = plus;
-
-	while (is_name_byte(word->bytes[length]) || word->bytes[length] == '.')
-		length++;
-	if (word->bytes[length] != '=' || length == plus)
-		return 0;
-	return memchr(word->bytes, '.', length) ||
-		       strncmp(word->bytes + plus, "mixed_precision", 15) == 0
-		   ? length
-		   : 0;
-}
-
-bool
-import_is_override(const struct shell_text *word)
-{
-	return override_length(word) > 0;
-}
-
 /* "--nproc-per-node=8" → "nproc_per_node", and where the value begins (0: not in this word). */
 static char *
 long_name(struct arena *arena, const struct shell_text *word, size_t *value)
@@ -128,97 +73,6 @@ long_name(struct arena *arena, const struct shell_text *word, size_t *value)
 		*c = *c == '-' ? '_' : *c;
 	*value = word->bytes[2 + length] == '=' ? 3 + length : 0;
 	return name;
-}
-
-static bool
-is_deepspeed_option(const char *name)
-{
-	return strcmp(name, "deepspeed") == 0 || strcmp(name, "deepspeed_config") == 0 ||
-	       strcmp(name, "deepspeed_config_file") == 0;
-}
-
-/* Words that only one framework would have. */
-struct styles {
-	size_t megatron, torchtitan, bridge, deepspeed;
-	bool module, config; /* torchtitan 0.3 is told both */
-};
-
-/* "--parallelism.no-x" is x as well; sections alone are other programs' too. */
-static bool
-is_titan_name(const char *name)
-{
-	const char *point = strrchr(name, '.');
-	char plain[64];
-	size_t section = (size_t)(point + 1 - name);
-
-	if (name_state(FRAMEWORK_TORCHTITAN, NULL, name, NULL) != NAME_UNKNOWN ||
-	    import_key(CONFIG_TORCHTITAN, name))
-		return true;
-	if (strncmp(point + 1, "no_", 3) != 0 || strlen(name) >= sizeof(plain))
-		return false;
-	memcpy(plain, name, section);
-	memcpy(plain + section, point + 4, strlen(point + 4) + 1);
-	return name_state(FRAMEWORK_TORCHTITAN, NULL, plain, NULL) != NAME_UNKNOWN;
-}
-
-static void
-count_word(const struct shell_text *word, struct styles *styles)
-{
-	char name[64];
-	size_t length = 0;
-
-	if (override_length(word) > 0)
-		styles->bridge++;
-	if (!is_long(word)) {
-		styles->bridge += short_name(word) != NULL;
-		return;
-	}
-	for (const char *c = word->bytes + 2; *c && *c != '=' && length + 1 < sizeof(name); c++)
-		name[length++] = *c == '-' ? '_' : *c;
-	name[length] = '\0';
-	styles->module = styles->module || strcmp(name, "module") == 0;
-	styles->config = styles->config || strcmp(name, "config") == 0;
-	if (strchr(name, '.'))
-		styles->torchtitan += is_titan_name(name);
-	else if (is_deepspeed_option(name))
-		styles->deepspeed++;
-	else if (import_key(CONFIG_MEGATRON, name))
-		styles->megatron++;
-	else if (import_key(CONFIG_DEEPSPEED, name))
-		styles->deepspeed++;
-}
-
-static struct styles
-count_styles(const struct shell_words *words, size_t from)
-{
-	struct styles styles = {0};
-
-	for (size_t i = from; i < words->count; i++)
-		count_word(&words->items[i], &styles);
-	styles.torchtitan += styles.module && styles.config;
-	return styles;
-}
-
-size_t
-import_count_options(const struct shell_words *words)
-{
-	struct styles styles = count_styles(words, 0);
-
-	return styles.megatron + styles.torchtitan + styles.bridge + styles.deepspeed;
-}
-
-static enum config_form
-form_of(const struct shell_words *words, size_t from)
-{
-	struct styles styles = count_styles(words, from);
-
-	if (styles.bridge > 0 && styles.bridge >= styles.torchtitan)
-		return CONFIG_BRIDGE;
-	if (styles.torchtitan > 0 && styles.torchtitan >= styles.megatron)
-		return CONFIG_TORCHTITAN;
-	if (styles.deepspeed > 0)
-		return CONFIG_DEEPSPEED;
-	return styles.megatron > 0 ? CONFIG_MEGATRON : CONFIG_NUMBERS;
 }
 
 /* --- overrides, one a line ------------------------------------------------------------------- */
@@ -249,7 +103,7 @@ import_are_overrides(const struct import_text *text)
 
 		if (length == 0 || *line == '#')
 			continue;
-		if (override_length(&word) == 0 || line[length - 1] == '\\')
+		if (option_override(&word) == 0 || line[length - 1] == '\\')
 			return false;
 		/* several on a line are a shell's words */
 		if (strchr(line, ' ') && strchr(line, ' ') < line + length &&
@@ -314,7 +168,7 @@ form_for(const struct arguments_reader *r, const char *name)
 {
 	if (r->form != CONFIG_DEEPSPEED)
 		return r->form;
-	if (is_deepspeed_option(name))
+	if (option_is_deepspeed(name))
 		return CONFIG_NUMBERS;
 	/* its own batch options mean what the program makes of them */
 	return key_find(import_deepspeed_keys, name) ||
@@ -429,9 +283,9 @@ count_values(const struct arguments_reader *r, const char *name, size_t at)
 	for (; at + count < r->words->count; count++) {
 		const struct shell_text *word = &r->words->items[at + count];
 
-		if (is_long(word) || word->bytes[0] == SHELL_WORDS ||
+		if (option_is_long(word) || word->bytes[0] == SHELL_WORDS ||
 		    strcmp(word->bytes, "--") == 0 || names_class(r, word) ||
-		    (r->form == CONFIG_BRIDGE && (short_name(word) || override_length(word) > 0)))
+		    (r->form == CONFIG_BRIDGE && (option_short(word) || option_override(word) > 0)))
 			break;
 		/* what is not known may be no word or several: one at most is a value */
 		if (count > 0 && is_mark(word->bytes[0]) && !(key && key->kind == KEY_LIST))
@@ -504,10 +358,10 @@ static size_t
 take_word(struct arguments_reader *r, size_t at)
 {
 	const struct shell_text *word = &r->words->items[at];
-	const char *name = short_name(word);
-	size_t length = override_length(word);
+	const char *name = option_short(word);
+	size_t length = option_override(word);
 
-	if (is_long(word))
+	if (option_is_long(word))
 		return take_long(r, at);
 	if (take_class(r, word))
 		return 1;
@@ -541,7 +395,7 @@ int
 import_arguments(struct import *in, const struct import_text *source,
     const struct shell_words *words, size_t from)
 {
-	struct arguments_reader r = {in, source, words, form_of(words, from)};
+	struct arguments_reader r = {in, source, words, option_form(words, from)};
 	bool overrides = in->overrides, arguments = in->arguments;
 
 	if (from >= words->count)

@@ -170,216 +170,7 @@ rule_compile(const struct rule *rule, struct compiled *c, struct arena *arena, s
 	return 0;
 }
 
-/* --- numbers and places --------------------------------------------------------------------- */
-
-struct sink {
-	const struct facts *facts;
-	struct diags *diags;
-	struct diag *diag;
-};
-
-static bool
-has_number(const struct diag *diag, const char *name)
-{
-	for (const struct diag_number *number = diag->numbers; number; number = number->next)
-		if (strcmp(number->name, name) == 0)
-			return true;
-	return false;
-}
-
-static bool
-all_numeric(const struct value *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (!value_is_numeric(&list->items[i]))
-			return false;
-	return true;
-}
-
-/* A list becomes several numbers of one name. */
-static void
-add_number(struct sink *sink, const char *name, const struct value *value)
-{
-	if (has_number(sink->diag, name))
-		return;
-	if (value_is_numeric(value))
-		diag_number(sink->diags, sink->diag, name, value_as_number(value));
-	else if (value->kind == VALUE_LIST && all_numeric(value))
-		for (size_t i = 0; i < value->count; i++)
-			diag_number(
-			    sink->diags, sink->diag, name, value_as_number(&value->items[i]));
-}
-
-static void
-add_name(void *context, const char *name)
-{
-	struct sink *sink = context;
-	struct expr_scope scope = facts_scope(sink->facts);
-	struct value value = scope.resolve(&scope, name);
-
-	add_number(sink, name, &value);
-}
-
-/* The first setting that a condition is about tells the place. */
-static void
-add_place(void *context, const char *name)
-{
-	struct sink *sink = context;
-	const struct setting *setting = facts_setting(sink->facts, name);
-
-	if (sink->diag->loc.file || !setting)
-		return;
-	sink->diag->loc = setting->value->loc;
-}
-
-/* --- messages ------------------------------------------------------------------------------- */
-
-/* Length of a label in "label: expression", 0 without one. */
-static size_t
-label_length(const char *text, const char *end)
-{
-	const char *at = text;
-
-	while (at < end && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-			       (*at >= '0' && *at <= '9') || *at == '_'))
-		at++;
-	return at < end && *at == ':' ? (size_t)(at - text) : 0;
-}
-
-/* The value of what stands in braces, noted as a number when it has a name. */
-static const char *
-render_braces(struct sink *sink, const char *text, const char *end, const char *problem)
-{
-	struct arena *arena = sink->facts->arena;
-	struct expr_scope scope = facts_scope(sink->facts);
-	size_t label = label_length(text, end);
-	const char *start = label > 0 ? text + label + 1 : text;
-	const struct expr *expr;
-	struct value value;
-
-	if ((size_t)(end - text) == strlen("problem") && strncmp(text, "problem", 7) == 0)
-		return problem;
-	expr = parse(arena, diags_new(arena), start, (size_t)(end - start));
-	if (!expr)
-		return NULL;
-	value = expr_evaluate(expr, &scope);
-	if (value.kind <= VALUE_UNSET)
-		return NULL;
-	if (sink->diag) {
-		if (label > 0)
-			add_number(sink, arena_strndup(arena, text, label), &value);
-		expr_names(expr, add_name, sink);
-	}
-	return value_show(arena, &value);
-}
-
-/* Up to `end`, with braces filled in; *decided becomes false when one cannot be. */
-static const char *
-render(struct sink *sink, const char *text, const char *end, const char *problem, bool *decided)
-{
-	struct str out = str_new(sink->facts->arena);
-
-	while (text < end) {
-		const char *open = memchr(text, '{', (size_t)(end - text));
-		const char *close, *shown;
-
-		if (!open || !(close = strchr(open, '}')) || close >= end) {
-			str_addn(&out, text, (size_t)(end - text));
-			break;
-		}
-		str_addn(&out, text, (size_t)(open - text));
-		shown = render_braces(sink, open + 1, close, problem);
-		*decided = *decided && shown;
-		str_add(&out, shown ? shown : "unknown");
-		text = close + 1;
-	}
-	return out.text;
-}
-
-/* Calls `visit` with the names of everything that stands in braces. */
-static void
-visit_braces(struct sink *sink, const char *text, void (*visit)(void *context, const char *name),
-    void *context)
-{
-	struct arena *arena = sink->facts->arena;
-	const char *close;
-
-	while ((text = strchr(text, '{')) != NULL && (close = strchr(text, '}')) != NULL) {
-		const char *start = text + 1 + label_length(text + 1, close);
-		const struct expr *expr;
-
-		start += *start == ':';
-		expr = parse(arena, diags_new(arena), start, (size_t)(close - start));
-		if (expr)
-			expr_names(expr, visit, context);
-		text = close;
-	}
-}
-
-static const char *
-render_all(struct sink *sink, const char *text, const char *problem)
-{
-	bool decided = true;
-
-	return render(sink, text, text + strlen(text), problem, &decided);
-}
-
-/* The first alternative in which everything is known. */
-static const char *
-render_hint(struct sink *sink, const char *hint, const char *problem)
-{
-	struct sink silent = {sink->facts, sink->diags, NULL};
-
-	while (hint) {
-		const char *next = strstr(hint, " || ");
-		const char *end = next ? next : hint + strlen(hint);
-		bool decided = true;
-
-		render(&silent, hint, end, problem, &decided);
-		if (decided)
-			return render(sink, hint, end, problem, &decided);
-		hint = next ? next + 4 : NULL;
-	}
-	return NULL;
-}
-
 /* --- deciding ------------------------------------------------------------------------------- */
-
-/* Everything in braces can be read: asked by a test of every row. */
-static int
-check_template(const char *text, struct arena *arena, struct diags *diags)
-{
-	const char *close;
-	int result = 0;
-
-	while (text && (text = strchr(text, '{')) != NULL) {
-		const char *start;
-
-		if (!(close = strchr(text, '}')))
-			return diag_error(
-			    diags, (struct loc){NULL, 0, 0}, "'%s': a brace is not closed", text);
-		start = text + 1 + label_length(text + 1, close);
-		start += *start == ':';
-		if (!parse(arena, diags, start, (size_t)(close - start)))
-			result = -1;
-		text = close;
-	}
-	return result;
-}
-
-int
-rule_check_templates(const struct rule *rule, struct arena *arena, struct diags *diags)
-{
-	struct compiled c;
-	int result =
-	    check_template(rule->message, arena, diags) | check_template(rule->hint, arena, diags);
-
-	if (rule_compile(rule, &c, arena, diags) != 0)
-		return -1;
-	for (int i = 0; i < c.n_pieces; i++)
-		result |= check_template(c.pieces[i].text, arena, diags);
-	return result;
-}
 
 struct run {
 	struct facts *facts;
@@ -403,7 +194,7 @@ report(struct run *run, const struct compiled *c, const bool *broken)
 	const struct rule *rule = c->rule;
 	/* Numbers and place are found while the message is written, and the message comes first. */
 	struct diag draft = {.loc = {NULL, 0, 0}}, *diag;
-	struct sink sink = {run->facts, run->diags, &draft};
+	struct rule_sink sink = {run->facts, run->diags, &draft};
 	struct str problem = str_new(run->arena);
 	const char *message, *hint;
 
@@ -412,17 +203,17 @@ report(struct run *run, const struct compiled *c, const bool *broken)
 	for (int i = 0; i < c->n_pieces; i++) {
 		if (!broken[i])
 			continue;
-		expr_names(c->pieces[i].condition, add_place, &sink);
-		expr_names(c->pieces[i].condition, add_name, &sink);
+		expr_names(c->pieces[i].condition, rule_add_place, &sink);
+		expr_names(c->pieces[i].condition, rule_add_name, &sink);
 		if (c->pieces[i].text) {
 			str_add(&problem, problem.length > 0 ? ", " : "");
-			str_add(&problem, render_all(&sink, c->pieces[i].text, NULL));
+			str_add(&problem, rule_render(&sink, c->pieces[i].text, NULL));
 		}
 	}
 	if (c->when)
-		expr_names(c->when, add_place, &sink);
-	message = render_all(&sink, rule->message, problem.text);
-	hint = render_hint(&sink, rule->hint, problem.text);
+		expr_names(c->when, rule_add_place, &sink);
+	message = rule_render(&sink, rule->message, problem.text);
+	hint = rule_render_hint(&sink, rule->hint, problem.text);
 	diag = diag_add(run->diags, draft.loc, rule->id, rule->severity, "%s", message);
 	diag->silent = rule->silent;
 	diag->numbers = draft.numbers;
@@ -469,11 +260,11 @@ search_hidden(void *context, const char *name)
 static bool
 needs_hidden(struct run *run, const struct rule *rule)
 {
-	struct sink sink = {run->facts, run->diags, NULL};
+	struct rule_sink sink = {run->facts, run->diags, NULL};
 	struct hidden_search search = {run->facts, false};
 
 	if (run->facts->hidden != 0)
-		visit_braces(&sink, rule->message, search_hidden, &search);
+		rule_visit_braces(&sink, rule->message, search_hidden, &search);
 	return search.found;
 }
 
@@ -484,7 +275,7 @@ decide_grid(struct run *run, const struct compiled *c)
 	const struct grid_rule *grid = rule_grid(c->rule->id);
 	const struct strategy *strategy = run->facts->check->strategy;
 	struct diag *before = run->diags->last, *diag;
-	struct sink sink = {run->facts, run->diags, NULL};
+	struct rule_sink sink = {run->facts, run->diags, NULL};
 
 	if (!grid || truth(c->grid, run->facts) != 1 || needs_hidden(run, c->rule))
 		return -1;
@@ -495,10 +286,10 @@ decide_grid(struct run *run, const struct compiled *c)
 	if (diag == before)
 		return 1;
 	sink.diag = diag;
-	render_all(&sink, c->rule->message, "");
-	render_hint(&sink, c->rule->hint, "");
+	rule_render(&sink, c->rule->message, "");
+	rule_render_hint(&sink, c->rule->hint, "");
 	if (!diag->loc.file)
-		visit_braces(&sink, c->rule->message, add_place, &sink);
+		rule_visit_braces(&sink, c->rule->message, rule_add_place, &sink);
 	if (diag->hint)
 		diag->hint = rule_spell(run->facts, diag->hint);
 	diag->silent = c->rule->silent;

@@ -22,6 +22,21 @@ int rule_compile(
     const struct rule *rule, struct compiled *compiled, struct arena *arena, struct diags *diags);
 /* -1 after adding errors: something in braces of a message or hint cannot be read. */
 int rule_check_templates(const struct rule *rule, struct arena *arena, struct diags *diags);
+/* rules_text.c: where numbers and the place of a finding go while its text is written. */
+struct rule_sink {
+	const struct facts *facts;
+	struct diags *diags;
+	struct diag *diag;
+};
+/* Visitors of expr_names(), with a struct rule_sink: the value as a number, the setting's place. */
+void rule_add_name(void *sink, const char *name);
+void rule_add_place(void *sink, const char *name);
+/* Calls `visit` with the names of everything that stands in braces. */
+void rule_visit_braces(struct rule_sink *sink, const char *text,
+    void (*visit)(void *context, const char *name), void *context);
+const char *rule_render(struct rule_sink *sink, const char *text, const char *problem);
+/* The first alternative in which everything is known; NULL. */
+const char *rule_render_hint(struct rule_sink *sink, const char *hint, const char *problem);
 bool rule_applies(const struct rule *rule, unsigned framework, const char *version);
 /* The grid rule of this id, or NULL. */
 const struct grid_rule *rule_grid(const char *id);
