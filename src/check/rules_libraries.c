@@ -152,7 +152,7 @@ const struct rule rules_libraries[] = {
 	},
 	{
 		.id = "ACC-007", .severity = SEVERITY_ERROR,
-		.when = "set(FullyShardedDataParallelPlugin)",
+		.when = "form == 'Accelerate' and set(FullyShardedDataParallelPlugin)",
 		.require = "given(dp_shard_size, 1) * given(cp_size, 1) > 1",
 		.message = "Accelerate: FSDP has nothing to shard over: dp_shard_size "
 		    "{shard: given(dp_shard_size, 1)}, cp_size {context: given(cp_size, 1)}",
