@@ -229,7 +229,9 @@ cpu_depend(struct backend *b, enum stream later, enum stream earlier)
 static enum op_state
 cpu_progress(struct backend *b, enum stream stream)
 {
-	return stream == STREAM_BESIDE ? OP_DONE : cpu_depend(b, STREAM_COMPUTE, stream);
+	if (stream == STREAM_BESIDE || stream == STREAM_FORWARD_IN || stream == STREAM_BACKWARD_IN)
+		return OP_DONE; /* waited for where it is needed */
+	return cpu_depend(b, STREAM_COMPUTE, stream);
 }
 
 static enum op_state

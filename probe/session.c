@@ -279,27 +279,60 @@ session_send(struct session *s, bool backward, const void *from, int64_t element
 	return result;
 }
 
-int
-session_receive(struct session *s, bool backward, void *to, int64_t elements)
+/* A part is begun, and to be ended by the caller. */
+static int
+post_receive(struct session *s, bool backward, void *to, int64_t elements)
 {
 	enum stream stream = backward ? STREAM_BACKWARD_IN : STREAM_FORWARD_IN;
+	const char *group = backward ? "pp backward" : "pp forward";
 	struct collective c = {.kind = COLLECTIVE_RECV,
 	    .element = ELEMENT_ACT,
 	    .recv = to,
 	    .count = elements,
 	    .comm = backward ? s->backward_in : s->forward_in,
 	    .peer = backward ? s->backward_in_peer : s->forward_in_peer};
+	int result = depend(s, stream, STREAM_COMPUTE, "receive");
+
+	part_begin(s, PART_HANDOFF, stream);
+	name_part(s, "receive", group);
+	return result == 0 ? post(s, stream, &c, "receive") : result;
+}
+
+int
+session_receive(struct session *s, bool backward, void *to, int64_t elements)
+{
+	enum stream stream = backward ? STREAM_BACKWARD_IN : STREAM_FORWARD_IN;
 	int result;
 
 	control_enter(s->control, "receive", backward ? "pp backward" : "pp forward");
-	result = depend(s, stream, STREAM_COMPUTE, "receive");
-	part_begin(s, PART_HANDOFF, stream);
-	name_part(s, "receive", backward ? "pp backward" : "pp forward");
-	if (result == 0)
-		result = post(s, stream, &c, "receive");
-	part_end(s, stream);
+	result = post_receive(s, backward, to, elements);
 	if (result == 0)
 		result = depend(s, STREAM_COMPUTE, stream, "receive");
+	part_end(s, stream);
+	control_leave(s->control);
+	return result;
+}
+
+int
+session_fetch(struct session *s, bool backward, void *to, int64_t elements)
+{
+	int result;
+
+	control_enter(s->control, "receive", backward ? "pp backward" : "pp forward");
+	result = post_receive(s, backward, to, elements);
+	part_end(s, backward ? STREAM_BACKWARD_IN : STREAM_FORWARD_IN);
+	control_leave(s->control);
+	return result;
+}
+
+int
+session_fetched(struct session *s, bool backward)
+{
+	int result;
+
+	control_enter(s->control, "receive", backward ? "pp backward" : "pp forward");
+	result =
+	    depend(s, STREAM_COMPUTE, backward ? STREAM_BACKWARD_IN : STREAM_FORWARD_IN, "receive");
 	control_leave(s->control);
 	return result;
 }

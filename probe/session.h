@@ -126,6 +126,9 @@ int session_post(struct session *s, const char *group, const struct collective *
 /* A hand-off; sends are not waited for. */
 int session_send(struct session *s, bool backward, const void *from, int64_t elements);
 int session_receive(struct session *s, bool backward, void *to, int64_t elements);
+/* The same in two halves, between which the computation goes on. */
+int session_fetch(struct session *s, bool backward, void *to, int64_t elements);
+int session_fetched(struct session *s, bool backward);
 /* The computation waits for all gradients that were sent: their memory is used again. */
 int session_sent(struct session *s);
 /* Meanwhile the watchdog hears of the oldest operation that is not over, one after the other. */

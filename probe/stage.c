@@ -27,7 +27,8 @@ stage_open(
 	stage->skew = skew;
 	stage->replayed = st->recompute.kind == RECOMPUTE_SELECTIVE ? st->recompute.modules : 0;
 	passes_make(&stage->passes, s->arena, shape, s->pp);
-	stage->slots = stage->passes.alive;
+	stage->fetches = (st->overlap & OVERLAP_PP) != 0 && st->pp > 1;
+	stage->slots = stage->passes.alive + stage->fetches;
 	stage->head_slots = s->pp == st->pp - 1 ? stage->passes.alive_last : 0;
 	stage->n_gradients = backwards < MOST_GRADIENTS ? (int)backwards : MOST_GRADIENTS;
 	if (weights_make(s, shape, &stage->weights) != 0 ||

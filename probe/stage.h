@@ -72,6 +72,7 @@ struct stage {
 	struct scratch scratch;
 	struct kept *kept; /* [slot][place in chunk] */
 	void **inputs;	   /* [slot]: input of the first layer, then outputs: [slot][place + 1] */
+	bool fetches;	   /* inputs come a pass early: pipeline overlap */
 	int slots, places; /* passes alive at most, layers of the largest chunk */
 	int head_slots;	   /* passes of the last chunk alive at most; 0 without the last chunk */
 	struct head_kept *heads; /* [head slot][1 + MTP modules] */

@@ -3,9 +3,9 @@
  * What does a rank do in a training step, in which order?
  *
  * Passes follow the order that the planner simulated (passes.c). Sends are not waited for; receives
- * are posted when their pass begins. A gradient's memory goes round a ring, and is written again
- * only behind the sends of before. The first chunk begins with the embedding, the last one ends
- * with head, loss and MTP modules, where the backward begins.
+ * are posted when their pass begins, or with pipeline overlap one pass earlier. A gradient's memory
+ * goes round a ring, and is written again only behind the sends of before. The first chunk begins
+ * with the embedding, the last one ends with head, loss and MTP modules, where the backward begins.
  */
 #include <stdio.h>
 
@@ -18,9 +18,12 @@ struct run {
 	int *slot_of; /* [virtual stage * micro_batches + micro_batch] */
 	int *head_of; /* [micro_batch], of the last chunk */
 	bool *used, *head_used;
-	int64_t *backwards; /* [virtual stage], done so far */
-	int n_gradients;    /* taken from the ring so far */
-	int64_t elements;   /* T * h */
+	int64_t *backwards;	    /* [virtual stage], done so far */
+	const struct pass_op *next; /* whose input may come meanwhile; NULL: no overlap */
+	bool *fetched[2];	    /* forwards, backwards, each as slot_of */
+	void **gradient_of;	    /* as slot_of, of backwards that were fetched */
+	int n_gradients;	    /* taken from the ring so far */
+	int64_t elements;	    /* T * h */
 };
 
 static void
@@ -87,9 +90,58 @@ grab_losses(void *context, int module, int64_t micro_batch)
 	    "results");
 }
 
-static int
-begin_forward(struct run *run, int chunk, int64_t micro_batch, void *to)
+static int64_t
+pass_of(const struct run *run, const struct pass_op *op)
 {
+	return op->virtual_stage * run->stage->shape->strategy.micro_batches + op->micro_batch;
+}
+
+static int
+chunk_of(const struct run *run, const struct pass_op *op)
+{
+	return op->virtual_stage * run->stage->shape->layout.pp + run->stage->s->pp;
+}
+
+/* A gradient that may still be on its way is not written over. */
+static void *
+take_gradient(struct run *run)
+{
+	struct stage *stage = run->stage;
+	int n = run->n_gradients++;
+
+	if (n >= stage->n_gradients && session_sent(stage->s) != 0)
+		return NULL;
+	return stage->gradients[n % stage->n_gradients];
+}
+
+/* The next pass's input sets off behind the computation so far, and this pass does not wait. */
+static int
+fetch_next(struct run *run)
+{
+	const struct pass_op *op = run->next;
+	struct stage *stage = run->stage;
+	int64_t pass = op ? pass_of(run, op) : 0;
+	int chunk = op ? chunk_of(run, op) : 0;
+	void *to;
+
+	if (!op || (op->backward ? is_last(run, chunk) : chunk == 0))
+		return 0;
+	run->fetched[op->backward][pass] = true;
+	if (op->backward) {
+		to = run->gradient_of[pass] = take_gradient(run);
+	} else {
+		if (take_slot(run, run->used, stage->slots, &run->slot_of[pass]) != 0)
+			return -1;
+		to = stage->inputs[run->slot_of[pass] * (stage->places + 1)];
+	}
+	return to ? session_fetch(stage->s, op->backward, to, run->elements) : -1;
+}
+
+static int
+begin_forward(struct run *run, int chunk, int64_t micro_batch, bool fetched, void *to)
+{
+	if (fetched)
+		return session_fetched(run->stage->s, false);
 	if (chunk > 0)
 		return session_receive(run->stage->s, false, to, run->elements);
 	return embedding_forward(run->stage, micro_batch, 0, to);
@@ -113,16 +165,18 @@ forward_pass(struct run *run, struct pass_op op, int chunk)
 {
 	struct stage *stage = run->stage;
 	const struct layout *layout = &stage->shape->layout;
-	int64_t pass = op.virtual_stage * stage->shape->strategy.micro_batches + op.micro_batch;
+	int64_t pass = pass_of(run, &op);
+	bool fetched = run->fetched[false][pass];
 	int slot, n = layout->first[chunk + 1] - layout->first[chunk], i;
 	void **inputs;
 
-	if (take_slot(run, run->used, stage->slots, &run->slot_of[pass]) != 0)
+	if (!fetched && take_slot(run, run->used, stage->slots, &run->slot_of[pass]) != 0)
 		return -1;
 	slot = run->slot_of[pass];
 	inputs = stage->inputs + slot * (stage->places + 1);
 	stage->s->backward = false;
-	if (begin_forward(run, chunk, op.micro_batch, inputs[0]) != 0)
+	if (begin_forward(run, chunk, op.micro_batch, fetched, inputs[0]) != 0 ||
+	    fetch_next(run) != 0)
 		return -1;
 	for (i = 0; i < n; i++)
 		if (weights_need(stage->s, &stage->weights, layout->first[chunk] + i) != 0 ||
@@ -135,10 +189,12 @@ forward_pass(struct run *run, struct pass_op op, int chunk)
 }
 
 static int
-begin_backward(struct run *run, int chunk, int64_t micro_batch, void *to)
+begin_backward(struct run *run, int chunk, int64_t micro_batch, bool fetched, void *to)
 {
 	int head = run->head_of[micro_batch];
 
+	if (fetched)
+		return session_fetched(run->stage->s, true);
 	if (!is_last(run, chunk))
 		return session_receive(run->stage->s, true, to, run->elements);
 	run->head_used[head] = false;
@@ -155,30 +211,21 @@ end_backward(struct run *run, int chunk, int64_t micro_batch, const void *dx)
 	return embedding_backward(run->stage, micro_batch, 0, dx);
 }
 
-/* A gradient that may still be on its way is not written over. */
-static void *
-take_gradient(struct run *run)
-{
-	struct stage *stage = run->stage;
-	int n = run->n_gradients++;
-
-	if (n >= stage->n_gradients && session_sent(stage->s) != 0)
-		return NULL;
-	return stage->gradients[n % stage->n_gradients];
-}
-
 static int
 backward_pass(struct run *run, struct pass_op op, int chunk)
 {
 	struct stage *stage = run->stage;
 	const struct layout *layout = &stage->shape->layout;
-	int64_t pass = op.virtual_stage * stage->shape->strategy.micro_batches + op.micro_batch;
+	int64_t pass = pass_of(run, &op);
+	bool fetched = run->fetched[true][pass];
 	bool last = ++run->backwards[op.virtual_stage] == stage->shape->strategy.micro_batches;
 	int slot = run->slot_of[pass], i;
-	void *gradient = take_gradient(run), **inputs = stage->inputs + slot * (stage->places + 1);
+	void *gradient = fetched ? run->gradient_of[pass] : take_gradient(run),
+	     **inputs = stage->inputs + slot * (stage->places + 1);
 
 	stage->s->backward = true;
-	if (!gradient || begin_backward(run, chunk, op.micro_batch, gradient) != 0)
+	if (!gradient || begin_backward(run, chunk, op.micro_batch, fetched, gradient) != 0 ||
+	    fetch_next(run) != 0)
 		return -1;
 	for (i = layout->first[chunk + 1] - layout->first[chunk] - 1; i >= 0; i--) {
 		struct kept *kept = &stage->kept[slot * stage->places + i];
@@ -205,8 +252,10 @@ passes(struct run *run)
 
 	for (i = 0; i < stage->passes.n; i++) {
 		struct pass_op op = stage->passes.ops[i];
-		int chunk = op.virtual_stage * stage->shape->layout.pp + stage->s->pp;
+		int chunk = chunk_of(run, &op);
 
+		run->next =
+		    stage->fetches && i + 1 < stage->passes.n ? &stage->passes.ops[i + 1] : NULL;
 		say_where(run, op, chunk);
 		if ((op.backward ? backward_pass(run, op, chunk) : forward_pass(run, op, chunk)) !=
 		    0)
@@ -226,6 +275,11 @@ step_run(struct stage *stage, int number, const struct capture *capture)
 
 	run.slot_of =
 	    arena_array(stage->s->arena, (size_t)(s->vpp * s->micro_batches), sizeof(*run.slot_of));
+	run.fetched[0] =
+	    arena_array(stage->s->arena, 2 * (size_t)(s->vpp * s->micro_batches), sizeof(bool));
+	run.fetched[1] = run.fetched[0] + s->vpp * s->micro_batches;
+	run.gradient_of = arena_array(
+	    stage->s->arena, (size_t)(s->vpp * s->micro_batches), sizeof(*run.gradient_of));
 	run.backwards = arena_array(stage->s->arena, (size_t)s->vpp, sizeof(*run.backwards));
 	run.head_of = arena_array(stage->s->arena, (size_t)s->micro_batches, sizeof(*run.head_of));
 	run.used = arena_array(

@@ -87,9 +87,9 @@ many() { # NAME PROGRAM ARGUMENT...: prints "N passed, ..." itself
 	passed=$((passed + ${ok:-1} - 1))
 }
 
-short() { # FILE RANKS PINS: a plan whose step takes seconds
+short() { # FILE RANKS PINS OVERLAP: a plan whose step takes seconds
 	"$MOEPLAN" plan $tiny "node:1 gpu:$2 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s" --seq-len 16 \
-		--global-batch 8 --pin "$3,cp=1,micro_batch=1" --quiet --format json --output "$scratch/$1.json" \
+		--global-batch 8 --overlap "$4" --pin "$3,cp=1,micro_batch=1" --quiet --format json --output "$scratch/$1.json" \
 		>"$scratch/log" 2>&1
 	verdict "a short plan $1" $?
 }
@@ -109,8 +109,8 @@ fi
 
 many "kernels" "$OBJ/tests/probe/kernels"
 if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
-	short short-ep 4 tp=2,pp=1,ep=2,etp=1,vpp=1
-	short short-pp 4 tp=1,pp=2,ep=2,etp=1,vpp=2
+	short short-ep 4 tp=2,pp=1,ep=2,etp=1,vpp=1 dp
+	short short-pp 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,pp
 	many "calls of the cuda backend" "$OBJ/tests/probe/cuda_calls" "$scratch/short-ep.json" \
 		"$scratch/short-pp.json"
 fi
@@ -173,6 +173,7 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout etp2-ep2 $tiny 8 tp=2,pp=1,cp=1,ep=2,etp=2,vpp=1
 	layout cp2 $tiny 4 tp=1,pp=1,cp=2,ep=2,etp=1,vpp=1
 	layout pp4 $tiny 4 tp=1,pp=4,cp=1,ep=1,etp=1,vpp=1
+	layout pp-overlap $tiny 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2 "" "--overlap dp,pp"
 	layout pp2-vpp2 $tiny 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2
 	layout folding $tiny 8 tp=4,pp=1,cp=2,ep=8,etp=1,vpp=1
 	layout everything $tiny 16 tp=2,pp=2,cp=2,ep=2,etp=2,vpp=2
