@@ -160,6 +160,20 @@ has_ffn(const struct ffn *f)
 	return f->experts > 0 || f->dense_width > 0;
 }
 
+/*
+ * Biases of experts behind each product: a bias is scaled by the probability of every row
+ * (written), added (two read, one written), and the parts are joined (NVIDIA/Megatron-LM
+ * experts.py _apply_bias).
+ */
+static double
+bias_bytes(const struct context *c)
+{
+	const struct ffn *f = &c->facts->kind->ffn;
+	double first = (f->ungated ? 1 : 2) * (double)f->expert_width / c->z->etp;
+
+	return 2 * 6 * c->rows * (first + c->row_width);
+}
+
 static double
 ffn_bytes(const struct context *c)
 {
@@ -173,6 +187,8 @@ ffn_bytes(const struct context *c)
 	bytes += 2 * tensors * z->M * (double)(f->dense_width + f->shared_width) / z->tp;
 	if (!fuses_experts(c->s))
 		bytes += 2 * tensors * c->rows * (double)f->expert_width / z->etp;
+	if (f->expert_bias && !fuses_experts(c->s))
+		bytes += bias_bytes(c);
 	bytes += 16 * z->T * (double)f->experts; /* fp32 logits, softmax, top-k, map: four passes */
 	return bytes;
 }
@@ -254,6 +270,16 @@ flash_fill(double keys)
 	return fmin(1, keys / (keys + half) * (full + half) / full);
 }
 
+/* A score costs an exponential whatever the width of a head: narrow heads leave products waiting. */
+static double
+width_fill(const struct mixer *m)
+{
+	double width = (double)(m->head_dim + m->value_dim) / 2;
+	double half = rate_table[RATE_FLASH_HALF_WIDTH].value;
+
+	return fmin(1, width / (width + half) * (128 + half) / 128);
+}
+
 /*
  * Attention kernels of a tuned stack, or what SDPA and FlexAttention reach, as a share of what
  * 16-bit products sustain. Ring attention calls the kernel once a peer, with that peer's keys.
@@ -262,7 +288,8 @@ static double
 flash_rate(const struct context *c)
 {
 	double keys = (double)c->s->seq_len / (double)c->s->cp;
-	double rate = gemm_flops(&c->e->cluster->gpu, PRECISION_BF16) * flash_fill(keys);
+	double rate = gemm_flops(&c->e->cluster->gpu, PRECISION_BF16) * flash_fill(keys) *
+	    width_fill(&c->facts->kind->mixer);
 
 	return c->s->framework == FRAMEWORK_TORCHTITAN ? rate * rate_table[RATE_FLASH_UNTUNED].value
 	                                               : rate;

@@ -41,6 +41,8 @@ RATE_CONST struct rate_row rate_table[RATES] = {
         "Dao, FlashAttention-2 (arXiv 2307.08691): five products against two", NULL},
     [RATE_FLASH_UNTUNED] = {"flash_untuned", 0.48, "of flash_forward",
         "SDPA and FlexAttention stacks; " REPLAY, NULL},
+    [RATE_FLASH_HALF_WIDTH] = {"flash_half_width", 64, "elements a head, full at 128",
+        "FlashAttention-3 (arXiv 2407.08608): heads of 64 reach about three quarters", NULL},
     [RATE_FLASH_HALF_ROWS] = {"flash_half_rows", 443, "query rows a multiprocessor, forward",
         "MooreThreads/SimuMax B200 sdp_fwd: 16 heads of 4096 tokens reach half", NULL},
     [RATE_FLASH_HALF_ROWS_BACKWARD] = {"flash_half_rows_backward", 55,

@@ -50,7 +50,10 @@
 #define AZURE_GB200 "Azure/AI-benchmarking-guide: 2877 of 5000 TFLOP/s, fp8, GB200"
 #define AZURE_GB200_FP4 "Azure/AI-benchmarking-guide: 7536 of 10000 TFLOP/s, fp4, GB200"
 #define SIMUMAX_B200 "MooreThreads/SimuMax b200_bf16_ceperm.json: median of 514 products, B200"
+#define AZURE_A100 "Azure/AI-benchmarking-guide: 256 of 312 TFLOP/s on A100"
 #define BY_POWER(from) from "; by power limit"
+/* 148 TFLOP/s in the power of a part that has 989. */
+#define NOT_POWER(from) from ", which its power does not limit either"
 #define BY_BEST(from) from "; by the best products of both parts (MAMF)"
 
 #define FACT(number, from)                                                                         \
@@ -140,7 +143,10 @@ static const struct gpu_row gpus[] = {
 	    .hbm_Bps = FACT(4000e9, WEB_H20),
 	    .flops = { [FLOP_BF16] = FACT(148e12, TORCHTITAN),
 		[FLOP_FP16] = FACT(148e12, TORCHTITAN),
-		[FLOP_FP8] = FACT(296e12, WEB_H20) } },
+		[FLOP_FP8] = FACT(296e12, WEB_H20) },
+	    .sustained = { [FLOP_BF16] = FACT(0.82, NOT_POWER(AZURE_A100)),
+		[FLOP_FP16] = FACT(0.82, NOT_POWER(AZURE_A100)),
+		[FLOP_FP8] = FACT(0.82, NOT_POWER(AZURE_A100)) } },
 	  .link_name = "NVLink", .link_Bps = FACT(450e9, RECALLED), .domain_gpus = 8,
 	  .gpus_per_node = 8, .nic_bits = 400e9, .pcie_Bps = 64e9 },
 	{ .gpu = { .name = "H200-SXM5-141GB", .sm_count = 132,
