@@ -168,11 +168,13 @@ const struct case_field case_fields[] = {
 	OWN("mode", "training or inference"),
 	OWN("training", "true or false"),
 	SPECIAL("flags", "arguments of Megatron-LM, a list"),
+	OWN("format", "form of torchtitan's configuration: toml"),
 	SPECIAL("keys", "keys of a DeepSpeed or torchtitan file, a list"),
 	/* memory */
 	OWN("gpu_mem_gib", "memory of a GPU"),
 	OWN("host_mem_gib", "memory of a host"),
 	OWN("host_mem_gb", NULL),
+	OWN("resume", "a checkpoint is read"),
 	OWN("mem_gib", "measured memory, a list beside gpus"),
 	OWN("gpu_counts", NULL),
 	OWN_MAP("alloc_mb", "measured memory of first, middle and last stage"),

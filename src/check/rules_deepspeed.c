@@ -250,9 +250,11 @@ const struct rule rules_deepspeed[] = {
 	},
 	{
 		.id = "DS-046", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
-		.silent = true, .when = "zero == 3 and experts > 0 and ep == 1 and not auto_ep",
+		.silent = true,
+		.when = "zero == 3 and (experts > 0 or given(has_experts, 0)) and ep == 1 and not "
+		    "auto_ep",
 		.require = "said(zero_optimization.leaf_module)",
-		.message = "ZeRO stage 3 with MoE modules of {experts} experts: a rank whose "
+		.message = "ZeRO stage 3 with MoE modules: a rank whose "
 		    "tokens reach no expert of a layer skips its gather, and all ranks wait",
 		.hint = "mark the MoE block as a leaf module (zero_optimization.leaf_module, or "
 		    "set_z3_leaf_modules() before 0.18)",
@@ -319,6 +321,14 @@ const struct rule rules_deepspeed[] = {
 		    "given(sequence_parallel_size, 1) <= 1 : 'sequence parallelism'",
 		.message = "AutoEP with ZeRO stage 3 does not support {problem}",
 		.hint = "leave that out",
+		.source = ENGINE,
+	},
+	{
+		.id = "DS-047", .frameworks = ON_DEEPSPEED, .until = "0.19.3",
+		.severity = SEVERITY_ERROR, .when = "auto_ep", .require = "zero < 3",
+		.message = "AutoEP with ZeRO stage {zero}: supported from 0.19.3 on, this is "
+		    "{version}",
+		.hint = "use stage 2, or 0.19.3 or newer",
 		.source = ENGINE,
 	},
 	{

@@ -96,12 +96,13 @@ const struct rule rules_launch[] = {
 	{
 		.id = "LAU-017", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "set(env_world) and launch_nodes > 1",
-		.require = "env_world != launch_nodes or launch_procs == 1 or world == "
-		    "launch_nodes",
+		.require = "env_world != launch_nodes or given(launch_procs, gpus_per_node) == 1 "
+		    "or world == launch_nodes",
 		.message = "WORLD_SIZE {env_world} is the number of nodes, {launch_nodes} x "
-		    "{given(launch_procs, 'n')} processes are meant: some platforms set it so, and "
+		    "{given(launch_procs, given(gpus_per_node, 'n'))} processes are meant: some platforms set it so, and "
 		    "torchrun overwrites it, other launchers do not",
-		.hint = "set WORLD_SIZE={fix_world: launch_nodes * launch_procs} || set WORLD_SIZE "
+		.hint = "set WORLD_SIZE={fix_world: launch_nodes * given(launch_procs, "
+		    "gpus_per_node)} || set WORLD_SIZE "
 		    "to nodes x processes a node",
 		.source = "platforms' own job environments; " TORCHRUN,
 	},
@@ -151,6 +152,14 @@ const struct rule rules_launch[] = {
 		.message = "{launch_procs} processes a node, and a node has {gpus_per_node} GPUs",
 		.hint = "use {gpus_per_node}",
 		.source = "CUDA: one process a GPU",
+	},
+	{
+		.id = "LAU-024", .severity = SEVERITY_ERROR, .silent = true,
+		.when = "said(slots) and said(num_gpus)", .require = "num_gpus <= min(slots)",
+		.message = "--num_gpus {num_gpus} on every host, and a host has {min(slots)} "
+		    "slots: the launcher starts them all the same",
+		.hint = "use {min(slots)}: --num_gpus counts those of one host",
+		.source = RUNNER,
 	},
 	{
 		.id = "LAU-023", .severity = SEVERITY_ERROR, .when = "set(env_world)",

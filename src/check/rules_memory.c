@@ -19,6 +19,7 @@
 #define STAGE3                                                                                     \
 	"deepspeedai/DeepSpeed deepspeed/runtime/zero/stage3.py "                                  \
 	"estimate_zero3_model_states_mem_needs"
+#define LOCAL_RANKS "given(launch_procs, given(gpus_per_node, min(world, 8)))"
 #define LOGITS "(seq_len * micro_batch / cp * vocab / tp)"
 
 /* clang-format off */
@@ -240,6 +241,20 @@ const struct rule rules_memory[] = {
 		.message = "{problem}: an average over stages is too small",
 		.hint = "give the ends fewer layers: the embedding and the loss head are there",
 		.source = "deepspeedai/DeepSpeed#1378",
+	},
+	{
+		.id = "MEM-019", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR,
+		.when = "given(resume, 0) and set(params) and (said(host_mem_gib) or "
+		    "said(host_mem_gb))",
+		.require = "params * 12 * " LOCAL_RANKS " <= " HOST_BYTES,
+		.message = "on resume each of {local_ranks: " LOCAL_RANKS "} ranks of a node reads "
+		    "the whole optimizer state: {resume_gib: params * 12 * " LOCAL_RANKS " / "
+		    GIB_BYTES "} GiB of host memory, there are {have_gib: " HOST_BYTES " / "
+		    GIB_BYTES "} GiB",
+		.hint = "load rank after rank, or a universal checkpoint; fewer ranks a node while "
+		    "loading",
+		.source = "deepspeedai/DeepSpeed: older releases read all partitions in every "
+		    "rank; 12 bytes a parameter",
 	},
 	{.id = NULL},
 };

@@ -225,9 +225,19 @@ const struct rule rules_torchtitan[] = {
 		.source = MANAGER,
 	},
 	{
+		.id = "TT-028", .frameworks = ON_TORCHTITAN, .since = "0.3",
+		.severity = SEVERITY_WARNING, .silent = true,
+		.when = "tp > 1 and experts > 0 and set(world)", .require = "ep >= tp",
+		.message = "EP {ep} is below TP {tp}: tensor parallelism of routed experts is "
+		    "going, releases after 0.3 refuse it",
+		.hint = "use EP {tp} or more",
+		.source = "pytorch/torchtitan PR #4794 torchtitan/models/common/decoder.py",
+	},
+	{
 		.id = "TT-026", .frameworks = ON_TORCHTITAN, .since = "0.3",
-		.severity = SEVERITY_ERROR, .when = "titan",
-		.require = "not said(job.config_file) and not toml",
+		.severity = SEVERITY_ERROR, .when = "titan or said(format)",
+		.require = "not said(job.config_file) and not toml and given(format, '') != 'toml' "
+		    "and given(format, '') != 'TOML'",
 		.message = "TOML files are not read since 0.3: a config is a Python function, "
 		    "chosen with --module and --config",
 		.hint = "check it with --framework torchtitan@0.2.2, or write the recipe (moeplan "

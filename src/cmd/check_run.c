@@ -17,9 +17,13 @@ launched(const struct config *config)
 {
 	const struct launch *launch = &config->launch;
 	int64_t slots = hosts_ranks(config, NULL, NULL);
+	const struct setting *gpus = setting_find(config, "physical_gpus_per_node");
 
 	if (launch->nodes > 0 && launch->processes_per_node > 0)
 		return launch->nodes * launch->processes_per_node;
+	if (launch->nodes > 0 && gpus && gpus->value->is_integer && gpus->value->integer > 0 &&
+	    gpus->value->integer < 1 << 16)
+		return launch->nodes * gpus->value->integer;
 	return slots > 0 ? slots : launch->world_size;
 }
 
