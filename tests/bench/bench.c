@@ -26,8 +26,7 @@ cross_line(struct bench *b, const char *line)
 		if (r->outcome != OUTCOME_PREDICTED || strcmp(r->run->id, id) != 0)
 			continue;
 		r->cross_step_s = cross_s;
-		b->cross_drift =
-		    fmax(b->cross_drift, fabs(r->estimate.step_s / shipped_s - 1));
+		errors_add(b->arena, &b->cross_drift, fabs(r->estimate.step_s / shipped_s - 1));
 	}
 }
 

@@ -15,7 +15,7 @@ struct bench {
 	struct diags *diags;
 	struct rerun *reruns;
 	size_t count;
-	double cross_drift; /* greatest |shipped now / shipped when cross.csv was written - 1| */
+	struct errors cross_drift; /* |shipped now / shipped when cross.csv was written - 1| */
 	struct str out;
 };
 
