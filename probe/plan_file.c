@@ -265,6 +265,10 @@ plan_notes(const struct probe_plan *plan, struct diags *diags)
 		note(diags, "offloading", "none");
 	if (s->cuda_graphs)
 		note(diags, "CUDA graphs", "single launches");
+	if (s->overlap & OVERLAP_TP && s->tp > 1)
+		note(diags, "overlap of tensor-parallel traffic", "traffic in line");
+	if (s->overlap & OVERLAP_EP && s->ep > 1)
+		note(diags, "overlap of expert traffic", "traffic in line");
 }
 
 int
