@@ -496,7 +496,9 @@ schedule_obstacle(const struct strategy *s)
 	case SCHEDULE_INTERLEAVED:
 		return s->vpp == 1 ? "has two virtual stages a rank or more" : NULL;
 	case SCHEDULE_ZB:
-		return s->vpp == 1 && s->pp > 1 && s->framework == FRAMEWORK_TORCHTITAN
+		if (s->pp == 1)
+			return "has more than one pipeline stage";
+		return s->vpp == 1 && s->framework == FRAMEWORK_TORCHTITAN
 			   ? "has two virtual stages a rank or more in torchtitan"
 			   : NULL;
 	case SCHEDULE_ZBV:
@@ -528,6 +530,9 @@ schedule_hint(const struct strategy *s)
 		return "use --schedule interleaved, or --vpp 1";
 	case SCHEDULE_INTERLEAVED:
 		return "use --vpp 2 or more, or --schedule 1f1b";
+	case SCHEDULE_ZB:
+		return s->pp == 1 ? "use --pp 2 or more, or --schedule 1f1b"
+				  : "use --vpp 2, or --schedule 1f1b with --vpp 1";
 	case SCHEDULE_DUALPIPE:
 		return "use --vpp 1 and an even --pp, or --schedule dualpipev with --vpp 2";
 	default:

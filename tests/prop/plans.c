@@ -72,6 +72,9 @@ any_torchtitan(struct strategy *s)
 {
 	s->cp = plan_next(3) ? 1 : power(2);
 	s->vpp = plan_next(2) ? 1 : 2 + plan_next(2);
+	if (s->vpp == 2 && plan_next(2))
+		s->schedule = plan_next(2) ? SCHEDULE_ZB : plan_next(2) ? SCHEDULE_ZBV
+									: SCHEDULE_DUALPIPEV;
 	s->zero = 2 + (int)plan_next(2);
 	s->loss = (enum loss_kernel)plan_next(3);
 	s->dp_replicate = plan_next(2) ? 1 : power(2);

@@ -77,6 +77,8 @@ static const struct breach {
 	"--vpp 2 or more"},
     {"GRID-009", false, "--world-size 16 --pp 2 --vpp 2 --schedule 1f1b", "'1f1b'", "--vpp 1"},
     {"GRID-009", false, SPEED "--pp 2 --schedule zb", "DeepSpeed pipelines", "--schedule 1f1b"},
+    {"GRID-009", false, "--world-size 16 --schedule zb", "more than one pipeline stage",
+	"--pp 2 or more"},
     {"GRID-009", false, "--world-size 16 --pp 2 --schedule zbv", "'zbv'", "--vpp 2"},
     {"GRID-009", false, TITAN "--pp 2 --schedule zb", "two virtual stages a rank or more",
 	"--vpp 2"},
