@@ -199,6 +199,15 @@ json_unstated(struct jsonw *w, const struct unstated *unstated)
 }
 
 void
+json_measured_step(struct jsonw *w, const struct request *request)
+{
+	if (request->job.measured_step_s > 0)
+		jsonw_double(w, "measured_step_s", request->job.measured_step_s);
+	if (request->measured_predicted_s > 0)
+		jsonw_double(w, "measured_predicted_s", request->measured_predicted_s);
+}
+
+void
 json_estimate(struct request *request, const struct strategy *strategy,
     const struct estimate *estimate, const struct unstated *unstated)
 {
@@ -210,6 +219,7 @@ json_estimate(struct request *request, const struct strategy *strategy,
 	if (estimate) {
 		json_estimate_members(&w, request, estimate);
 		json_unstated(&w, unstated);
+		json_measured_step(&w, request);
 	} else {
 		jsonw_string(&w, "verdict", verdict_names[VERDICT_INVALID]);
 		json_strategy(&w, "strategy", strategy);

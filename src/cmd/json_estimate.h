@@ -9,4 +9,7 @@
 void json_estimate(struct request *request, const struct strategy *strategy,
     const struct estimate *estimate, const struct unstated *unstated);
 
+/* --measured-step, and what is predicted for what it was measured on; nothing without. */
+void json_measured_step(struct jsonw *w, const struct request *request);
+
 #endif

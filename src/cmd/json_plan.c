@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which strategy is best, for a script? Schema moeplan/plan/v1. */
 #include "cmd/json_common.h"
+#include "cmd/json_estimate.h"
 #include "cmd/plan_report.h"
 
 static void
@@ -133,8 +134,7 @@ json_plan(struct request *request, const struct plan *plan)
 	json_doc(&w, "model_definition", request->model_doc);
 	json_cluster_summary(&w, "cluster", request->cluster);
 	json_best(&w, request, plan);
-	if (request->job.measured_step_s > 0)
-		jsonw_double(&w, "measured_step_s", request->job.measured_step_s);
+	json_measured_step(&w, request);
 	json_why_not(&w, plan);
 	json_near_miss(&w, request, plan->miss);
 	json_search(&w, request, &plan->account);

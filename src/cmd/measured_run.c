@@ -32,6 +32,11 @@ measured_kind_of(struct request *request, const char *path)
 		    request->diags, loc, "'%s' cannot be opened: %s", path, strerror(errno));
 	length = fread(start, 1, PEEK, file);
 	fclose(file);
+	if (length > 2 && memcmp(start, "\x1f\x8b", 2) == 0) {
+		diag_error(request->diags, loc, "'%s' is compressed", path);
+		diag_last_hint(request->diags, "unpack it first: gunzip -k %s", path);
+		return -1;
+	}
 	blank = strspn(start, " \t\r\n");
 	if ((start[blank] == '{' || start[blank] == '[') && trace_is(start, length))
 		return MEASURED_TRACE;
@@ -206,8 +211,12 @@ measured_option_add(struct request *request)
 	if (job->measured_on && read_measured_on(request, job->measured_on, &step) != 0)
 		return -1;
 	strategy_derive(&step.strategy, request->model, request->cluster->world);
-	if (strategy_violations(&step.strategy, request->model, request->diags) > 0)
+	if (strategy_violations(&step.strategy, request->model, request->diags) > 0) {
+		diag_add(request->diags, option, NULL, SEVERITY_NOTE,
+		    "this is the strategy that was measured: %s",
+		    strategy_options_text(request->arena, &step.strategy));
 		return -1;
+	}
 	if (step.strategy.layout) {
 		if (layout_parse(&layout, step.strategy.layout, request->model,
 			(int)step.strategy.pp, request->diags, option) != 0)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which measured runs of the cluster correct this model's times, by how much, and which do not? */
+#include <string.h>
+
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "planner/correction.h"
@@ -40,6 +42,25 @@ note_unused(struct request *request, const struct measured_run *run, enum run_us
 		    "what one model's run says does not carry over to another model");
 }
 
+/* The strategy that is asked for was measured itself. */
+static void
+note_same(struct request *request, const struct measured_run *run)
+{
+	struct strategy asked = request->job.base, ran = run->strategy;
+
+	if (request->command->run != cmd_estimate || request->measured_predicted_s > 0)
+		return;
+	strategy_derive(&asked, request->model, request->cluster->world);
+	strategy_derive(&ran, request->model, request->cluster->world);
+	if (!asked.layout)
+		ran.layout = NULL; /* even, most likely: a run says its split */
+	if (strcmp(strategy_options_text(request->arena, &asked),
+		strategy_options_text(request->arena, &ran)) == 0)
+		diag_add(request->diags, run->loc, NULL, SEVERITY_NOTE,
+		    "this very strategy was measured: a step took %s",
+		    units_seconds(request->arena, run->step_s));
+}
+
 void
 runs_note(struct request *request)
 {
@@ -58,7 +79,9 @@ runs_note(struct request *request)
 		enum run_use use = run_use(
 		    &runs->rows[i], request->model, request->cluster, &request->job.base);
 
-		if (use != RUN_USED)
+		if (use == RUN_USED)
+			note_same(request, &runs->rows[i]);
+		else
 			note_unused(request, &runs->rows[i], use);
 	}
 }
