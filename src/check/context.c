@@ -415,6 +415,17 @@ config_is_toml(const struct config *config)
 	return false;
 }
 
+/* --job.config_file train.toml */
+static bool
+names_toml(const struct config *config)
+{
+	const struct setting *file = setting_find(config, "job.config_file");
+	const char *text = file && file->value->text ? file->value->text : "";
+	size_t length = strlen(text);
+
+	return length > 5 && strcmp(text + length - 5, ".toml") == 0;
+}
+
 void
 config_defaults(struct config *config)
 {
@@ -422,7 +433,8 @@ config_defaults(struct config *config)
 	bool complete = is_complete(config);
 
 	/* torchtitan reads TOML files up to 0.2.2. */
-	if (config->form == CONFIG_TORCHTITAN && !config->version && config_is_toml(config))
+	if (config->form == CONFIG_TORCHTITAN && !config->version &&
+	    (config_is_toml(config) || names_toml(config)))
 		config->version = "0.2.2";
 	if (!s->framework_version)
 		s->framework_version = config->version;

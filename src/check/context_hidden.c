@@ -30,6 +30,14 @@ runs_script(const struct config *config)
 	       strcmp(program + length - 3, ".sh") == 0;
 }
 
+/* torchtitan's overrides stand on a TOML file that was not given. */
+static bool
+lacks_file(const struct config *config)
+{
+	return config->form == CONFIG_TORCHTITAN && setting_find(config, "job.config_file") &&
+	       !config_is_toml(config);
+}
+
 static unsigned
 unsaid_degrees(const struct config *config)
 {
@@ -77,7 +85,8 @@ hidden_sizes(const struct config *config)
 				hidden |= sizes[i].bit;
 		}
 	}
-	if ((config->form == CONFIG_BRIDGE && builds_on_recipe(config)) || runs_script(config))
+	if ((config->form == CONFIG_BRIDGE && builds_on_recipe(config)) || runs_script(config) ||
+	    lacks_file(config))
 		hidden |= unsaid_degrees(config);
 	/* left to Megatron-Core it is TP */
 	return (hidden & HIDDEN_TP) && !etp_said ? hidden | HIDDEN_ETP : hidden;

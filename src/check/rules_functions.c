@@ -165,7 +165,7 @@ static bool
 is_strange(const struct facts *facts, const struct setting *s)
 {
 	return s->form != CONFIG_NUMBERS && s->form != CONFIG_TUTORIAL &&
-	       !case_field_is_own(s->name) &&
+	       !case_field_is_own(s->name) && !name_is_block(framework_of(facts), s->name) &&
 	       name_state(framework_of(facts), facts->version, s->name, NULL) != NAME_KNOWN;
 }
 

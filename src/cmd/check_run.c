@@ -105,6 +105,9 @@ derive_titan_stages(const struct check_report *report, struct strategy *s)
 	    setting_find(report->config, "parallelism.pipeline_parallel_layers_per_stage");
 	int64_t layers = each && each->value->is_integer ? each->value->integer : 0;
 
+	/* its files name a schedule whether there is a pipeline or not */
+	if (s->framework == FRAMEWORK_TORCHTITAN && s->pp <= 1 && report->config->settings)
+		s->schedule = SCHEDULE_1F1B;
 	if (s->framework != FRAMEWORK_TORCHTITAN || s->vpp > 0 || s->pp <= 1 ||
 	    s->schedule < SCHEDULE_INTERLEAVED)
 		return;
