@@ -140,7 +140,7 @@ shard_optimizer(struct strategy *s)
 static bool
 offload_optimizer(struct strategy *s)
 {
-	if (s->offload != OFFLOAD_NONE)
+	if (s->offload != OFFLOAD_NONE || s->framework == FRAMEWORK_TORCHTITAN)
 		return false;
 	s->offload = OFFLOAD_OPTIMIZER;
 	s->offload_fraction = 1;
@@ -233,7 +233,8 @@ change_apply(const struct change *change, const struct model *model, const struc
 	to->dp = to->edp = 0;
 	to->dp_shard = 0;
 	to->micro_batches = 0;
-	to->schedule = -1;
+	if (from->schedule <= SCHEDULE_INTERLEAVED)
+		to->schedule = -1; /* one that was asked for stays */
 	if (!change->apply(to))
 		return false;
 	if (to->pp != from->pp || to->vpp != from->vpp)

@@ -134,3 +134,61 @@ Test(steptime, load_of_the_fullest_rank)
 	/* one expert a rank: the hottest of 64 has 64 / H(64) times the mean */
 	cr_assert_float_eq(load_hot(&zipf, 64, 64), 64 / 4.7439, 0.01);
 }
+
+static double
+exposed(struct fixture *f, struct strategy s, int64_t batch, unsigned overlap)
+{
+	struct estimate e;
+
+	s.global_batch = batch;
+	s.overlap = overlap;
+	s.micro_batches = 0;
+	e = cost(f, s);
+	return e.exposed_s[TIME_ALL_TO_ALL] / (double)batch;
+}
+
+/* Experts' traffic hides in pairs of passes: not in warm-up, which more micro-batches make rarer. */
+Test(steptime, expert_overlap_needs_pairs)
+{
+	struct fixture f = fixture_new("deepseek-v3", NULL, "dgx-h100x32");
+	struct strategy s = fixture_strategy(&f, 1, 1, 8, 2, 32, 1, 512, 4096);
+	double few, many, none;
+
+	s.dispatcher = DISPATCH_DEEPEP;
+	none = exposed(&f, s, 2048, OVERLAP_DP);
+	few = exposed(&f, s, 256, OVERLAP_DP | OVERLAP_EP);
+	many = exposed(&f, s, 2048, OVERLAP_DP | OVERLAP_EP);
+	cr_assert_lt(many, few);
+	cr_assert_lt(few, none);
+	cr_assert_gt(many, (1 - rate_table[RATE_HIDDEN_EP].value) * none);
+	fixture_free(&f);
+}
+
+/* DeepSeek-V3 report: both directions at once, a smaller bubble, weights twice, optimizer once. */
+Test(steptime, dualpipe_against_1f1b)
+{
+	struct fixture f = fixture_new("deepseek-v3", NULL, "hgx-h800x64");
+	struct strategy s = fixture_strategy(&f, 1, 1, 8, 1, 64, 1, 2048, 4096);
+	struct stage_memory one[STRATEGY_MAX_PP], two[STRATEGY_MAX_PP];
+	struct evaluator *e = fixture_evaluator(&f, 4096);
+	struct estimate plain, dual;
+
+	s.dispatcher = DISPATCH_DEEPEP;
+	evaluate_exact(e, &s, NULL, f.arena, one, &plain);
+	s.schedule = SCHEDULE_DUALPIPE;
+	s.overlap |= OVERLAP_EP;
+	cr_assert_null(strategy_first_violation(&s, f.model));
+	evaluate_exact(e, &s, &plain.layout, f.arena, two, &dual);
+	cr_assert_lt(dual.exposed_s[TIME_BUBBLE], plain.exposed_s[TIME_BUBBLE]);
+	cr_assert_lt(dual.exposed_s[TIME_ALL_TO_ALL], 0.5 * plain.exposed_s[TIME_ALL_TO_ALL]);
+	cr_assert_lt(dual.step_s, 0.85 * plain.step_s);
+	for (int i = 1; i < 4; i++) { /* the ends share the embedding */
+		enum memory_part w = MEMORY_WEIGHTS, o = MEMORY_OPTIMIZER;
+
+		cr_assert_float_eq(two[i].parts[w], one[i].parts[w] + one[7 - i].parts[w], 1e9);
+		cr_assert_float_eq(
+		    two[i].parts[o], (one[i].parts[o] + one[7 - i].parts[o]) / 2, 1e9);
+		cr_assert_float_eq(two[i].parts[w], two[7 - i].parts[w], 1);
+	}
+	fixture_free(&f);
+}
