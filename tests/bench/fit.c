@@ -302,6 +302,24 @@ self_test(const struct fit *fit)
 	return moved > 0 || wrong;
 }
 
+/* A bound that shuts the shipped value out would move it unasked. */
+static int
+check_bounds(void)
+{
+	int wrong = 0;
+
+	for (int k = 0; k < KNOBS; k++) {
+		const struct rate_row *row = &rate_table[knobs[k].rate];
+
+		if (row->value >= knobs[k].min && row->value <= knobs[k].max)
+			continue;
+		fprintf(stderr, "fit: %s %g is outside %g to %g\n", row->name, row->value,
+		    knobs[k].min, knobs[k].max);
+		wrong++;
+	}
+	return wrong;
+}
+
 static void
 out_of_memory(void *context)
 {
@@ -324,7 +342,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	b.diags = diags_new(b.arena);
-	if (bench_load(&b, argv[argc - 1]) != 0)
+	if (check_bounds() > 0 || bench_load(&b, argv[argc - 1]) != 0)
 		return 2;
 	fit.weight = arena_array(b.arena, b.count, sizeof(double));
 	fit.fold = arena_array(b.arena, b.count, sizeof(int));
