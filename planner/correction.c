@@ -5,14 +5,14 @@
  * A step is predicted as sum_g p_g, its parts in five groups. What is wrong with it is taken to be
  * a factor on each group: measured = sum_g p_g exp(x_g) exp(noise), where x_g is normal around 0
  * with a spread of 17 % for computation and 55 % for what depends on the stack (recompute, host
- * time, traffic), and noise has 6 %. A profile's
- * exposed communication is one more such line, over the groups that communicate. The most likely x given the measured steps, by Gauss-Newton:
+ * time, traffic), and noise has 6 %. A profile's exposed communication is one more such line, over
+ * the groups that communicate. The most likely x given the measured steps, by Gauss-Newton:
  *     (1/S + sum_i w_i w_i' / n^2) x = sum_i w_i (ln(m_i / p_i(x)) + w_i' x) / n^2,
  * w_i the groups' shares of step i. The inverse of the left matrix is how surely x is known, so
  * that a plan like the measured one gets a narrow band and another kind of plan a wider one.
  * One factor for everything is the same with computation's spread for all groups; on the replayed
- * runs it transfers worse (tests/bench/transfer.c). The spreads are round numbers: halving or
- * doubling them moves the errors left over by less than a point.
+ * runs it transfers worse (tests/bench/transfer.c). The spreads are round numbers: with half
+ * or twice of them the median error that is left moves by less than half a point.
  * Ignored: that runs of one layout measured twice share their noise.
  */
 #include <math.h>
@@ -261,7 +261,7 @@ activation_ratio(const struct measured_run *run, const struct estimate *e)
 	return fmin(most, fmax(1 / most, ratio));
 }
 
-/* What a run says, by the step that is predicted without correction: how many lines, at most two. */
+/* What a run says, by the step that is predicted without correction: one or two lines, or none. */
 static int
 observe(const struct evaluator *e, const struct measured_run *run, struct arena *arena,
     struct observation o[2], double *activations)

@@ -156,8 +156,7 @@ check_framework(struct calibration *c, const char *name, const char *format)
 
 	if (strncmp(format, starts[planned], strlen(starts[planned])) != 0)
 		diag_add(c->request->diags, place(name), NULL, SEVERITY_WARNING,
-		    "a %s log, and the plan before it is for %s", format,
-		    framework_names[planned]);
+		    "a %s log, and the plan before it is for %s", format, framework_names[planned]);
 }
 
 static double
@@ -167,8 +166,8 @@ reserved_of(const struct estimate *estimate)
 	int i;
 
 	for (i = 0; i < estimate->n_stages; i++)
-		most = fmax(most, estimate->stages[i].total_bytes -
-				      estimate->stages[i].parts[MEMORY_RUNTIME]);
+		most = fmax(most,
+		    estimate->stages[i].total_bytes - estimate->stages[i].parts[MEMORY_RUNTIME]);
 	return most;
 }
 
@@ -176,8 +175,8 @@ static int
 add_log(struct calibration *c, const char *name, const struct log_facts *facts)
 {
 	struct request *request = c->request;
-	struct measured_step step = {.allocated_bytes = facts->allocated_bytes,
-	    .reserved_bytes = facts->reserved_bytes};
+	struct measured_step step = {
+	    .allocated_bytes = facts->allocated_bytes, .reserved_bytes = facts->reserved_bytes};
 
 	if (need_plan(c, name, arena_printf(request->arena, "a %s log", facts->format)) != 0)
 		return -1;
@@ -190,7 +189,8 @@ add_log(struct calibration *c, const char *name, const struct log_facts *facts)
 		return -1;
 	if (facts->step_high_s > 1.3 * facts->step_low_s)
 		diag_add(request->diags, place(name), NULL, SEVERITY_WARNING,
-		    "steps took %s to %s (four of five of them): the median may not be a steady step",
+		    "steps took %s to %s (four of five of them): the median may not be a steady "
+		    "step",
 		    units_seconds(request->arena, facts->step_low_s),
 		    units_seconds(request->arena, facts->step_high_s));
 	if (facts->allocated_bytes > 0)
@@ -272,8 +272,7 @@ add_text(struct calibration *c, const char *name)
 	text = doc_read_file(request->arena, request->diags, name, &length);
 	if (!text)
 		return -1;
-	return calibrate_add_nccl_tests(
-	    request->diags, request->cluster, name, text, length, c->m);
+	return calibrate_add_nccl_tests(request->diags, request->cluster, name, text, length, c->m);
 }
 
 static int
@@ -329,8 +328,7 @@ add_files(struct calibration *c, const char **files, size_t n)
 enum status
 cmd_calibrate(struct request *request)
 {
-	struct calibration c = {
-	    .request = request, .m = arena_alloc(request->arena, sizeof(*c.m))};
+	struct calibration c = {.request = request, .m = arena_alloc(request->arena, sizeof(*c.m))};
 	const char **files = request->arguments.positional + 1;
 	size_t n = request->arguments.count;
 	struct loc nowhere = {NULL, 0, 0};
@@ -348,8 +346,7 @@ cmd_calibrate(struct request *request)
 	request->arguments.count = 1; /* the cluster; the rest are no inputs of a plan */
 	if (inputs_load(request, 1U << SLOT_CLUSTER) != 0 || add_files(&c, files, n - 1) != 0)
 		return STATUS_USAGE;
-	return calibrate_cluster(
-		   request->diags, request->cluster, c.m, c.runs, &request->out) == 0
+	return calibrate_cluster(request->diags, request->cluster, c.m, c.runs, &request->out) == 0
 		   ? STATUS_YES
 		   : STATUS_NO;
 }

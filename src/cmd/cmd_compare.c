@@ -228,10 +228,10 @@ static enum status
 compare_trace(
     struct request *request, const struct doc *plan, const char *path, struct comparison *c)
 {
-	static const char *const computation[] = {"attention", "mlp", "experts", "memory_bound",
-	    "head", "recompute", "optimizer", NULL};
-	static const char *const traffic[] = {"all_to_all", "tensor_parallel", "context_parallel",
-	    "pipeline", "data_parallel", NULL};
+	static const char *const computation[] = {
+	    "attention", "mlp", "experts", "memory_bound", "head", "recompute", "optimizer", NULL};
+	static const char *const traffic[] = {
+	    "all_to_all", "tensor_parallel", "context_parallel", "pipeline", "data_parallel", NULL};
 	static const char *const sends[] = {"all_to_all", "context_parallel", "pipeline", NULL};
 	static const char *const idle[] = {"host", "bubble", "step_overhead", NULL};
 	struct trace_facts facts;
@@ -260,8 +260,8 @@ compare_trace(
 /* --- all -------------------------------------------------------------------------------------- */
 
 static enum status
-compare_file(struct request *request, const struct doc *plan, const char *path,
-    struct comparison *c)
+compare_file(
+    struct request *request, const struct doc *plan, const char *path, struct comparison *c)
 {
 	int kind = measured_kind_of(request, path);
 	const struct doc *report;

@@ -40,7 +40,8 @@ measured_kind_of(struct request *request, const char *path)
 	blank = strspn(start, " \t\r\n");
 	if ((start[blank] == '{' || start[blank] == '[') && trace_is(start, length))
 		return MEASURED_TRACE;
-	return start[blank] == '{' ? MEASURED_DOCUMENT : MEASURED_TEXT; /* logs start with [rank0] */
+	return start[blank] == '{' ? MEASURED_DOCUMENT
+				   : MEASURED_TEXT; /* logs start with [rank0] */
 }
 
 /* The cluster as if nothing had been measured on it. */
@@ -107,12 +108,12 @@ measured_step_add(struct request *request, struct measured_step *step)
 {
 	struct loc nowhere = {NULL, 0, 0};
 	struct measured_run *place, run = {.model = step->model->name,
-	    .gpu = request->cluster->gpu.name,
-	    .step_s = step->step_s,
-	    .exposed_s = step->exposed_s,
-	    .allocated_bytes = (uint64_t)step->allocated_bytes,
-	    .reserved_bytes = (uint64_t)step->reserved_bytes,
-	    .strategy = step->strategy};
+					.gpu = request->cluster->gpu.name,
+					.step_s = step->step_s,
+					.exposed_s = step->exposed_s,
+					.allocated_bytes = (uint64_t)step->allocated_bytes,
+					.reserved_bytes = (uint64_t)step->reserved_bytes,
+					.strategy = step->strategy};
 	struct params params;
 
 	if (check_run(request, step) != 0)
@@ -131,7 +132,8 @@ measured_step_add(struct request *request, struct measured_step *step)
 	*place = run;
 	if (run.step_s > 5 * run.predicted_s || run.predicted_s > 5 * run.step_s)
 		diag_add(request->diags, nowhere, NULL, SEVERITY_WARNING,
-		    "%s were measured and %s predicted: is it the step of this strategy, in seconds?",
+		    "%s were measured and %s predicted: is it the step of this strategy, in "
+		    "seconds?",
 		    units_seconds(request->arena, run.step_s),
 		    units_seconds(request->arena, run.predicted_s));
 	return 0;
@@ -151,8 +153,8 @@ read_words(struct request *request, const char *text, struct strategy *strategy)
 		size_t length = strcspn(text, " \t\n"), key = strcspn(text, "= \t\n");
 
 		if (text[key] != '=') {
-			diag_error(request->diags, loc,
-			    "'%.*s' is neither a file nor KEY=VALUE", (int)length, text);
+			diag_error(request->diags, loc, "'%.*s' is neither a file nor KEY=VALUE",
+			    (int)length, text);
 			diag_last_hint(request->diags, "a plan or an estimate as JSON, or "
 						       "\"tp=2 ep=8 recompute=full\"");
 			return -1;

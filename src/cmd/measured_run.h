@@ -8,11 +8,11 @@
 /* A measured step beside what is predicted for it without any measured run. */
 struct measured_step {
 	const struct model *model;
-	struct strategy strategy; /* derived, free of violations */
+	struct strategy strategy;    /* derived, free of violations */
 	const struct layout *layout; /* NULL: even */
 	double step_s;
 	double allocated_bytes, reserved_bytes; /* of the allocator, from a log; 0: not known */
-	double exposed_s;	  /* communication that nothing hid, from a trace; 0: not known */
+	double exposed_s; /* communication that nothing hid, from a trace; 0: not known */
 	struct estimate predicted;
 };
 

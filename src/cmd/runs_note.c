@@ -23,16 +23,17 @@ note_factors(struct request *request, const struct evaluator *evaluator, const s
 	if (scale > 1 + WORTH_SAYING || scale < 1 - WORTH_SAYING)
 		str_addf(&text, "%sactivations x %.2f", text.length ? "; " : "", scale);
 	diag_add(request->diags, nowhere, NULL, SEVERITY_NOTE,
-	    "corrected by %d measured run%s of this model: %s", c->runs,
-	    c->runs == 1 ? "" : "s", text.length ? text.text : "nothing to correct");
+	    "corrected by %d measured run%s of this model: %s", c->runs, c->runs == 1 ? "" : "s",
+	    text.length ? text.text : "nothing to correct");
 }
 
 static void
 note_unused(struct request *request, const struct measured_run *run, enum run_use use)
 {
 	const char *factor = run->predicted_s > 0
-		? arena_printf(request->arena, ", %.2f x the prediction", run->step_s / run->predicted_s)
-		: "";
+				 ? arena_printf(request->arena, ", %.2f x the prediction",
+				       run->step_s / run->predicted_s)
+				 : "";
 
 	diag_add(request->diags, run->loc, NULL, SEVERITY_NOTE,
 	    "not used: a measured run %s (%s, %s%s)", run_use_reasons[use], run->model,
@@ -76,8 +77,8 @@ runs_note(struct request *request)
 	if (correction)
 		note_factors(request, evaluator, correction);
 	for (i = 0; i < runs->n; i++) {
-		enum run_use use = run_use(
-		    &runs->rows[i], request->model, request->cluster, &request->job.base);
+		enum run_use use =
+		    run_use(&runs->rows[i], request->model, request->cluster, &request->job.base);
 
 		if (use == RUN_USED)
 			note_same(request, &runs->rows[i]);

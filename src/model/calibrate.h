@@ -36,8 +36,9 @@ struct measurements {
 	int n_samples, n_left_out; /* left out: bound by another link */
 	struct sample samples[CALIBRATE_SAMPLES];
 	struct readings memory_Bps, matmul_flops, launch_s, runtime_bytes, hidden;
-	struct curve squares;		/* FLOP/s by size of a square product */
-	struct curve grouped, grouped_columns, grouped_depth; /* FLOP/s, and the other sizes, by rows */
+	struct curve squares; /* FLOP/s by size of a square product */
+	struct curve grouped, grouped_columns,
+	    grouped_depth; /* FLOP/s, and the other sizes, by rows */
 	int reports;
 };
 
@@ -50,7 +51,8 @@ int calibrate_add_report(struct diags *diags, const struct cluster *cluster, con
     struct measurements *m);
 int calibrate_add_nccl_tests(struct diags *diags, const struct cluster *cluster, const char *name,
     const char *text, size_t length, struct measurements *m);
-/* `ranks` of one collective over `bytes` (a rank's whole buffer), `inside` in a unit of the level below. */
+/* `ranks` of one collective over `bytes` (a rank's whole buffer), `inside` in a unit of the level
+ * below. */
 int calibrate_add_sample(struct diags *diags, struct loc loc, const struct cluster *cluster,
     struct measurements *m, int level, const char *op, double ranks, double inside, double bytes,
     double seconds);
@@ -74,7 +76,8 @@ double readings_median(const struct readings *readings);
 /* Greatest over least, less 1; 0 of one. */
 double readings_spread(const struct readings *readings);
 
-/* The cluster with measured numbers in place of others, and its runs, `added` of them new; as a file. */
+/* The cluster with measured numbers in place of others, and its runs, `added` of them new; as a
+ * file. */
 int calibrate_cluster(struct diags *diags, const struct cluster *cluster,
     const struct measurements *m, int added, struct str *out);
 

@@ -129,7 +129,8 @@ calibrate_grouped(const struct measurements *m, double ceiling_flops)
 	for (i = 0; i < m->grouped.n && ceiling_flops > 0; i++) {
 		double rows = m->grouped.at[i], columns = m->grouped_columns.value[i];
 		double depth = m->grouped_depth.value[i];
-		double fill = rows / (rows + half) * columns / (columns + half) * depth / (depth + half);
+		double fill =
+		    rows / (rows + half) * columns / (columns + half) * depth / (depth + half);
 
 		curve_add(&curve, rows, m->grouped.value[i] / ceiling_flops / fill);
 	}

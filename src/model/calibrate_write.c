@@ -14,7 +14,8 @@
 static void
 write_name(const char *key, const char *name, struct str *out)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	static const char plain[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
 	if (name[0] && strspn(name, plain) == strlen(name)) {
 		str_addf(out, "%s: %s\n", key, name);
@@ -39,7 +40,8 @@ struct gpu_numbers {
 static double
 half_peak(const struct gpu *g)
 {
-	return g->flops[FLOP_BF16].value > 0 ? g->flops[FLOP_BF16].value : g->flops[FLOP_FP16].value;
+	return g->flops[FLOP_BF16].value > 0 ? g->flops[FLOP_BF16].value
+					     : g->flops[FLOP_FP16].value;
 }
 
 static double
@@ -94,8 +96,8 @@ write_peaks(const struct gpu *g, struct str *out)
 }
 
 static void
-write_rates(const struct gpu *g, const struct measurements *m, const struct gpu_numbers *n,
-    struct str *out)
+write_rates(
+    const struct gpu *g, const struct measurements *m, const struct gpu_numbers *n, struct str *out)
 {
 	if (n->memory)
 		str_addf(out,
@@ -115,8 +117,9 @@ static void
 write_measured(const struct gpu_numbers *n, struct str *out)
 {
 	if (n->gemm_half > 0)
-		str_addf(out, "  gemm_half: %.4g    # products of this size reach an eighth of their "
-			      "rate\n",
+		str_addf(out,
+		    "  gemm_half: %.4g    # products of this size reach an eighth of their "
+		    "rate\n",
 		    n->gemm_half);
 	if (n->grouped.n > 0) {
 		str_add(out, "  grouped: ");
@@ -126,7 +129,8 @@ write_measured(const struct gpu_numbers *n, struct str *out)
 	if (n->launch_s > 0)
 		str_addf(out, "  launch_us: %.4g\n", n->launch_s * 1e6);
 	if (n->runtime_bytes >= 1)
-		str_addf(out, "  runtime: %.0f    # bytes outside the allocator\n", n->runtime_bytes);
+		str_addf(
+		    out, "  runtime: %.0f    # bytes outside the allocator\n", n->runtime_bytes);
 	if (n->spread >= SPREAD_SHOWN)
 		str_addf(out, "  spread: %.3g    # between reports\n", n->spread);
 }
@@ -192,7 +196,8 @@ keep_traffic(struct traffic_curves *traffic, const struct traffic_curves *before
 	int i, j, k;
 
 	for (i = 0; i < before->n; i++) {
-		for (j = 0; j < traffic->n && fabs(traffic->units[j] - before->units[i]) > 1e-9; j++)
+		for (j = 0; j < traffic->n && fabs(traffic->units[j] - before->units[i]) > 1e-9;
+		     j++)
 			;
 		if (j < traffic->n)
 			continue;
@@ -270,7 +275,8 @@ calibrate_cluster(struct diags *diags, const struct cluster *c, const struct mea
 
 	if (m->n_left_out > 0)
 		diag_add(diags, nowhere, NULL, SEVERITY_NOTE,
-		    "%d measured rings over nodes are left out: the links inside the node bound them",
+		    "%d measured rings over nodes are left out: the links inside the node bound "
+		    "them",
 		    m->n_left_out);
 	if (added == 0 && !anything(c, m)) {
 		diag_error(diags, nowhere,

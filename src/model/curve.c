@@ -81,7 +81,7 @@ curve_read(
     struct curve *curve, const char *name, const struct doc *list, struct field_context *context)
 {
 	const struct doc *row;
-	double numbers[2];
+	double numbers[2] = {0};
 
 	if (check_list(name, list, context) != 0)
 		return -1;
@@ -89,8 +89,8 @@ curve_read(
 		if (read_row(name, row, numbers, 2, context) != 0)
 			return -1;
 		if (!curve_add(curve, numbers[0], numbers[1]))
-			return diag_error(context->diags, row->loc,
-			    "'%s' has more than %d rows", name, CURVE_POINTS);
+			return diag_error(context->diags, row->loc, "'%s' has more than %d rows",
+			    name, CURVE_POINTS);
 	}
 	return 0;
 }
@@ -141,7 +141,7 @@ traffic_read(struct traffic_curves *curves, const char *name, const struct doc *
     struct field_context *context)
 {
 	const struct doc *row;
-	double numbers[3];
+	double numbers[3] = {0};
 
 	if (check_list(name, list, context) != 0)
 		return -1;

@@ -14,12 +14,13 @@ struct curve {
 
 /* Straight between points on logarithmic axes; at the ends as there. 0 without points. */
 double curve_value(const struct curve *curve, double at);
-/* Puts a point in its place; one at the same size becomes the geometric mean of both. False when full. */
+/* Puts a point in its place; one at the same size becomes the geometric mean of both. False when
+ * full. */
 bool curve_add(struct curve *curve, double at, double value);
 
 /* "[[16, 0.21], [64, 0.55]]"; -1 after adding errors. */
-int curve_read(struct curve *curve, const char *name, const struct doc *list,
-    struct field_context *context);
+int curve_read(
+    struct curve *curve, const char *name, const struct doc *list, struct field_context *context);
 void curve_write(const struct curve *curve, struct str *out);
 
 /*

@@ -94,8 +94,8 @@ measured_runs_read(
 		return diag_error(context->diags, list->loc,
 		    "'runs' takes a list of measured runs, not %s", doc_kind_name(list->kind));
 	if (list->count > MEASURED_MAX_RUNS)
-		return diag_error(context->diags, list->loc, "%zu measured runs: at most %d are read",
-		    list->count, MEASURED_MAX_RUNS);
+		return diag_error(context->diags, list->loc,
+		    "%zu measured runs: at most %d are read", list->count, MEASURED_MAX_RUNS);
 	runs->rows = arena_array(context->arena, list->count, sizeof(*runs->rows));
 	for (row = list->first; row; row = row->next)
 		result |= read_run(runs, row, context);

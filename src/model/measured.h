@@ -14,14 +14,14 @@
  */
 enum { MEASURED_MAX_RUNS = 64 };
 struct measured_run {
-	const char *model;	/* its name, for people … */
-	int64_t parameters;	/* … and its parameters, by which it is known */
+	const char *model;  /* its name, for people … */
+	int64_t parameters; /* … and its parameters, by which it is known */
 	const char *gpu;
 	double step_s;
-	double predicted_s;	/* what had been predicted without this run; 0: not said */
-	double exposed_s;	/* of communication that nothing hid; 0: not measured */
+	double predicted_s; /* what had been predicted without this run; 0: not said */
+	double exposed_s;   /* of communication that nothing hid; 0: not measured */
 	uint64_t allocated_bytes, reserved_bytes; /* most of the allocator; 0: not measured */
-	struct strategy strategy; /* as read, nothing derived */
+	struct strategy strategy;		  /* as read, nothing derived */
 	struct loc loc;
 };
 struct measured_runs {

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where did the GPU's time go in a profiled step?
+ * What ran on the GPU in a profiled step?
  *
  * torch.profiler (Kineto) writes one event a kernel: {"ph": "X", "cat": "kernel", "name": …,
  * "pid": device, "ts": start, "dur": length}, microseconds, in any order, and one
  * "ProfilerStep#12" of "cat": "user_annotation" a step. By the kernel's name it is communication,
  * attention, a matrix product or something else.
- *   exposed = time with communication and no other kernel, idle = time with no kernel at all,
- * both from the union of intervals inside the marked steps (the whole trace without marks).
  * The file is read as a stream of tokens; of an event only these members are kept.
- * Ignored: other GPUs in the same trace than the first, waiting inside a collective for late ranks
- * (it counts as communication), what profiling itself costs the host.
+ * Ignored: other GPUs in the same trace than the first.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,10 +16,7 @@
 
 #include "base/arena.h"
 #include "base/numeric.h"
-#include "model/trace.h"
-
-const char *const trace_class_names[] = {"all-to-all, send and receive", "other collectives",
-    "attention", "matrix products", "other kernels", NULL};
+#include "model/trace_private.h"
 
 /* The first row whose word is in the kernel's name. */
 static const struct {
@@ -51,11 +45,6 @@ static const struct {
 
 enum { TEXT_ROOM = 512, ROOM = 1 << 16 };
 
-struct interval {
-	double start, end;
-	enum trace_class class;
-};
-
 struct reader {
 	FILE *file; /* or text */
 	const char *text;
@@ -68,9 +57,8 @@ struct reader {
 	const char *name;
 
 	char word[TEXT_ROOM]; /* of the last string or number, cut to the room */
-	struct interval *kernels, *steps;
-	size_t n_kernels, room_kernels;
-	int n_steps;
+	struct trace_events found;
+	size_t room_kernels;
 	char device[TEXT_ROOM]; /* pid of the first kernel */
 	bool events;		/* the list was found */
 };
@@ -223,23 +211,23 @@ keep_member(const char *key, const char *word, struct event *e)
 static int
 keep_kernel(struct reader *r, const struct event *e)
 {
-	if (r->n_kernels == 0)
+	if (r->found.n_kernels == 0)
 		memcpy(r->device, e->device, sizeof(r->device));
 	if (strcmp(r->device, e->device) != 0)
 		return 0;
-	if (r->n_kernels == TRACE_MAX_KERNELS) {
+	if (r->found.n_kernels == TRACE_MAX_KERNELS) {
 		fail(r, "more than 2097152 kernels");
 		diag_last_hint(r->diags, "profile a few steps: schedule(wait=…, active=3)");
 		return -1;
 	}
-	if (r->n_kernels == r->room_kernels) {
+	if (r->found.n_kernels == r->room_kernels) {
 		size_t room = r->room_kernels ? 2 * r->room_kernels : 4096;
 
-		r->kernels = arena_grow(r->arena, r->kernels,
-		    r->room_kernels * sizeof(*r->kernels), room * sizeof(*r->kernels));
+		r->found.kernels = arena_grow(r->arena, r->found.kernels,
+		    r->room_kernels * sizeof(*r->found.kernels), room * sizeof(*r->found.kernels));
 		r->room_kernels = room;
 	}
-	r->kernels[r->n_kernels++] = (struct interval){
+	r->found.kernels[r->found.n_kernels++] = (struct interval){
 	    1e-6 * e->start_us, 1e-6 * (e->start_us + e->length_us), class_of(e->name)};
 	return 0;
 }
@@ -256,8 +244,8 @@ keep_event(struct reader *r, const struct event *e)
 	if (e->phase != 'X' || !(e->length_us >= 0 && e->length_us < 1e12) ||
 	    !(e->start_us > -1e18 && e->start_us < 1e18))
 		return 0;
-	if (step && r->n_steps < TRACE_MAX_STEPS)
-		r->steps[r->n_steps++] = (struct interval){
+	if (step && r->found.n_steps < TRACE_MAX_STEPS)
+		r->found.steps[r->found.n_steps++] = (struct interval){
 		    1e-6 * e->start_us, 1e-6 * (e->start_us + e->length_us), TRACE_OTHER};
 	return kernel ? keep_kernel(r, e) : 0;
 }
@@ -337,113 +325,13 @@ read_document(struct reader *r)
 			return unexpected(r, token, "a member has no value");
 		token = next_token(r);
 		if (token == '[' && strcmp(key, "traceEvents") == 0 ? read_events(r) != 0
-								     : skip_value(r, token) != 0)
+								    : skip_value(r, token) != 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* --- sums ------------------------------------------------------------------------------------- */
-
-static int
-by_start(const void *a, const void *b)
-{
-	double x = ((const struct interval *)a)->start, y = ((const struct interval *)b)->start;
-
-	return (x > y) - (x < y);
-}
-
-static bool
-is_communication(enum trace_class class)
-{
-	return class == TRACE_ALL_TO_ALL || class == TRACE_COLLECTIVE;
-}
-
-static double
-later(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-/* Seconds in the window in which any kernel of the chosen kinds runs; intervals are sorted. */
-static double
-covered(const struct reader *r, double from, double to, bool computation_only)
-{
-	double reached = from, sum = 0;
-	size_t i;
-
-	for (i = 0; i < r->n_kernels; i++) {
-		const struct interval *k = &r->kernels[i];
-		double start = later(k->start, reached), end = k->end < to ? k->end : to;
-
-		if ((computation_only && is_communication(k->class)) || end <= start)
-			continue;
-		sum += end - start;
-		reached = end;
-	}
-	return sum;
-}
-
-/* The marked steps, or the time from the first kernel to the last. */
-static void
-find_window(const struct reader *r, double *from, double *to)
-{
-	const struct interval *list = r->n_steps > 0 ? r->steps : r->kernels;
-	size_t n = r->n_steps > 0 ? (size_t)r->n_steps : r->n_kernels, i;
-
-	*from = list[0].start;
-	*to = list[0].end;
-	for (i = 1; i < n; i++) {
-		*from = list[i].start < *from ? list[i].start : *from;
-		*to = later(*to, list[i].end);
-	}
-}
-
-static int
-by_length(const void *a, const void *b)
-{
-	const struct interval *x = a, *y = b;
-	double p = x->end - x->start, q = y->end - y->start;
-
-	return (p > q) - (p < q);
-}
-
-static int
-sum_up(struct reader *r, struct trace_facts *facts)
-{
-	double from, to, share, all, computed;
-	size_t i;
-
-	if (!r->events || r->n_kernels == 0) {
-		fail(r, r->events ? "the trace has no GPU kernels" : "the file has no trace events");
-		diag_last_hint(r->diags, "torch.profiler exports them with ProfilerActivity.CUDA");
-		return -1;
-	}
-	qsort(r->kernels, r->n_kernels, sizeof(*r->kernels), by_start);
-	find_window(r, &from, &to);
-	facts->kernels = (int64_t)r->n_kernels;
-	facts->steps = r->n_steps;
-	share = r->n_steps > 0 ? 1.0 / r->n_steps : 1;
-	for (i = 0; i < r->n_kernels; i++) {
-		double start = later(r->kernels[i].start, from);
-		double end = r->kernels[i].end < to ? r->kernels[i].end : to;
-
-		if (end > start)
-			facts->seconds[r->kernels[i].class] += share * (end - start);
-	}
-	all = covered(r, from, to, false);
-	computed = covered(r, from, to, true);
-	facts->window_s = share * (to - from);
-	facts->computed_s = share * computed;
-	facts->exposed_s = share * (all - computed);
-	facts->idle_s = share * (to - from - all);
-	if (r->n_steps > 0) {
-		qsort(r->steps, (size_t)r->n_steps, sizeof(*r->steps), by_length);
-		facts->step_s =
-		    r->steps[r->n_steps / 2].end - r->steps[r->n_steps / 2].start;
-	}
-	return 0;
-}
+/* --- all -------------------------------------------------------------------------------------- */
 
 static int
 read_all(struct reader *r, struct arena *arena, struct diags *diags, const char *name,
@@ -455,8 +343,17 @@ read_all(struct reader *r, struct arena *arena, struct diags *diags, const char 
 	r->name = name;
 	r->line = 1;
 	r->buffer = arena_alloc(arena, ROOM);
-	r->steps = arena_array(arena, TRACE_MAX_STEPS, sizeof(*r->steps));
-	return read_document(r) != 0 ? -1 : sum_up(r, facts);
+	r->found.steps = arena_array(arena, TRACE_MAX_STEPS, sizeof(*r->found.steps));
+	if (read_document(r) != 0)
+		return -1;
+	if (!r->events || r->found.n_kernels == 0) {
+		fail(
+		    r, r->events ? "the trace has no GPU kernels" : "the file has no trace events");
+		diag_last_hint(r->diags, "torch.profiler exports them with ProfilerActivity.CUDA");
+		return -1;
+	}
+	trace_sum(&r->found, facts);
+	return 0;
 }
 
 int

@@ -15,21 +15,20 @@ enum trace_class {
 	TRACE_COLLECTIVE, /* gathers, scatters, reductions */
 	TRACE_ATTENTION,
 	TRACE_PRODUCTS,
-	TRACE_OTHER,	  /* norms, activations, permutation, optimizer, copies */
+	TRACE_OTHER, /* norms, activations, permutation, optimizer, copies */
 	TRACE_CLASSES
 };
-extern const char *const trace_class_names[TRACE_CLASSES + 1]; /* for people */
 
 /* What a profiler saw on one GPU; seconds of one step when it marked steps, else of all of it. */
 struct trace_facts {
 	int64_t kernels;
-	int steps;	 /* "ProfilerStep#…" that were marked */
-	double step_s;	 /* median of them; 0 without */
-	double window_s; /* mean step, or the whole trace */
+	int steps;		       /* "ProfilerStep#…" that were marked */
+	double step_s;		       /* median of them; 0 without */
+	double window_s;	       /* mean step, or the whole trace */
 	double seconds[TRACE_CLASSES]; /* of kernels, by kind; they may run beside each other */
-	double computed_s; /* any kernel ran that is no communication */
-	double exposed_s; /* communication with no computation beside it */
-	double idle_s;	  /* nothing ran: host, bubble, data */
+	double computed_s;	       /* any kernel ran that is no communication */
+	double exposed_s;	       /* communication with no computation beside it */
+	double idle_s;		       /* nothing ran: host, bubble, data */
 };
 
 enum { TRACE_MAX_KERNELS = 1 << 21, TRACE_MAX_STEPS = 4096 };

@@ -3,12 +3,12 @@
  * What does a training log say of step time, throughput and memory?
  *
  * A row of the table is a word that a framework prints before a number, with its unit:
- *   Megatron-LM       megatron/training/training.py: "elapsed time per iteration (ms): 1234.5",
- *                     "throughput per GPU (TFLOP/s/GPU): 312.1", once "max allocated: 12345.6" (2^20)
- *   Megatron-Bridge   "Step Time : 9.09s GPU utilization: 663.5MODEL_TFLOP/s/GPU"
- *   DeepSpeed         pipeline engine: "iter time (s): 1.234"; utils/timer.py: "CurrSamplesPerSec=36.1,
- *                     MemAllocated=12.3GB, MaxMemAllocated=23.4GB"; "MA … Max_MA 12.3 GB" (2^30)
- *   torchtitan        components/metrics.py: "memory: 71.31GiB(90.2%)  tps: 5,762  tflops: 333.9"
+ *   Megatron-LM      megatron/training/training.py: "elapsed time per iteration (ms): 1234.5",
+ *                    "throughput per GPU (TFLOP/s/GPU): 312.1", "max allocated: 12345.6" (2^20)
+ *   Megatron-Bridge  "Step Time : 9.09s GPU utilization: 663.5MODEL_TFLOP/s/GPU"
+ *   DeepSpeed        pipeline engine: "iter time (s): 1.234"; utils/timer.py:
+ *                    "CurrSamplesPerSec=36.1, MemAllocated=12.3GB, MaxMemAllocated=23.4GB" (2^30)
+ *   torchtitan       components/metrics.py: "memory: 71.31GiB(90.2%)  tps: 5,762  tflops: 333.9"
  * A framework that prints one step on two lines is counted once: the series with most numbers is
  * taken. Colours are stepped over. The median leaves out the first fifth, which is warming up.
  */

@@ -13,12 +13,12 @@ struct strategy;
 
 /* What a training log says of its steps; 0: not said. Medians without the first fifth. */
 struct log_facts {
-	const char *format; /* "Megatron-LM", "DeepSpeed", "torchtitan" */
-	int64_t lines;	    /* that carried a step's time or throughput */
+	const char *format;			/* "Megatron-LM", "DeepSpeed", "torchtitan" */
+	int64_t lines;				/* that carried a step's time or throughput */
 	double step_s, step_low_s, step_high_s; /* median, 10th and 90th percentile */
-	double samples_per_s;	     /* of all GPUs together */
+	double samples_per_s;			/* of all GPUs together */
 	double tokens_per_s_per_gpu;
-	double tflops_per_gpu;	     /* by the framework's own counter */
+	double tflops_per_gpu;			/* by the framework's own counter */
 	double allocated_bytes, reserved_bytes; /* most of any line */
 };
 

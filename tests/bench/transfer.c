@@ -4,10 +4,11 @@
  *
  * Groups are published runs of one model, GPU, precision, framework and software release. Every
  * layout is predicted from one other run of its group, each in turn, and from all others; runs of
- * the layout itself are left out. Errors count once a predicted run, whatever the size of its group.
- * Beside the correction that ships: one factor for everything, and the correction that a run of
- * another model on the same GPU, framework, release and precision would make. The last rows, which
- * count as the score, start from rates fitted without any run of the model on its GPU (cross.csv).
+ * the layout itself are left out. Errors count once a predicted run, whatever the size of its
+ * group. Beside the correction that ships: one factor for everything, and the correction that a run
+ * of another model on the same GPU, framework, release and precision would make. The last rows,
+ * which count as the score, start from rates fitted without any run of the model on its GPU
+ * (cross.csv).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -114,8 +115,7 @@ predict(struct bench *b, struct scores *s, const struct rerun *r, const struct c
 
 	e.correction = c;
 	rerun_forget(r);
-	evaluate_exact(
-	    &e, &r->estimate.strategy, &r->estimate.layout, b->arena, NULL, estimate);
+	evaluate_exact(&e, &r->estimate.strategy, &r->estimate.layout, b->arena, NULL, estimate);
 	rerun_forget(r);
 	kept = *estimate;
 	arena_reset(b->arena, mark);
@@ -224,7 +224,8 @@ observe(const struct rerun *r, double scale)
 	return o;
 }
 
-/* From every other run of the group, and from all; the parts of a step keep their shares under other rates. */
+/* From every other run of the group, and from all; the parts of a step keep their shares under
+ * other rates. */
 static void
 score_own(struct bench *b, struct scores scores[WAYS], const struct rerun *r, int anchors)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Can any text make the readers of logs, profiles and nccl-tests crash, hang or say what is no number?
+ * Can any text make the readers of logs, profiles and nccl-tests crash, hang or say what is no
+ * number?
  */
 #include <math.h>
 #include <stdbool.h>

@@ -208,8 +208,7 @@ Test(calibrate, all_to_all_by_size_and_nodes, .init = setup, .fini = teardown)
 			double Bps = 50e9 * pow(out_bytes / 1e9, 0.15) / (nodes / 2.0);
 
 			calibrate_add_sample(diags, nowhere, cluster, &m, network, "all_to_all",
-			    8 * nodes, 8, bytes,
-			    1e-5 + PEER_S * (8 * nodes - 1) + out_bytes / Bps);
+			    8 * nodes, 8, bytes, 1e-5 + PEER_S * (8 * nodes - 1) + out_bytes / Bps);
 		}
 	curves = calibrate_traffic(&m, cluster, network);
 	cr_assert_eq(curves.n, 2);
@@ -232,19 +231,23 @@ Test(calibrate, products_memory_and_overlap_are_kept, .init = setup, .fini = tea
 	struct measurements none = {.peer_s = PEER_S, .gemm_half = 48};
 	double size;
 
-	str_add(&text, "{\"schema\": \"moeplan/probe/v1\", \"environment\": {\"comparable\": true}, "
-		       "\"device\": {\"memory_Bps\": 3e12, \"launch_s\": 2.5e-6}, \"overlap\": "
-		       "{\"hidden\": 0.7}, \"memory\": {\"stages\": [{\"measured\": "
-		       "{\"outside_bytes\": 3e9}}]}, \"products\": [");
+	str_add(&text,
+	    "{\"schema\": \"moeplan/probe/v1\", \"environment\": {\"comparable\": true}, "
+	    "\"device\": {\"memory_Bps\": 3e12, \"launch_s\": 2.5e-6}, \"overlap\": "
+	    "{\"hidden\": 0.7}, \"memory\": {\"stages\": [{\"measured\": "
+	    "{\"outside_bytes\": 3e9}}]}, \"products\": [");
 	for (size = 256; size <= 8192; size *= 2) {
 		double fill = size / (size + 100);
 
-		str_addf(&text, "{\"name\": \"gemm\", \"groups\": 1, \"m\": %.0f, \"n\": %.0f, \"k\": "
-				"%.0f, \"flops\": %.9g},", size, size, size, 8e14 * fill * fill * fill);
+		str_addf(&text,
+		    "{\"name\": \"gemm\", \"groups\": 1, \"m\": %.0f, \"n\": %.0f, \"k\": "
+		    "%.0f, \"flops\": %.9g},",
+		    size, size, size, 8e14 * fill * fill * fill);
 	}
-	str_add(&text, "{\"name\": \"experts\", \"groups\": 8, \"m\": 64, \"n\": 3000, \"k\": 4000, "
-		       "\"flops\": 1e14}, {\"name\": \"experts\", \"groups\": 8, \"m\": 4096, \"n\": "
-		       "3000, \"k\": 4000, \"flops\": 6e14}]}");
+	str_add(&text,
+	    "{\"name\": \"experts\", \"groups\": 8, \"m\": 64, \"n\": 3000, \"k\": 4000, "
+	    "\"flops\": 1e14}, {\"name\": \"experts\", \"groups\": 8, \"m\": 4096, \"n\": "
+	    "3000, \"k\": 4000, \"flops\": 6e14}]}");
 	cr_assert_eq(add(text.text), 0);
 	cr_assert_float_eq(calibrate_gemm_half(&m), 100, 0.1);
 	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 0, &out), 0);
@@ -258,7 +261,8 @@ Test(calibrate, products_memory_and_overlap_are_kept, .init = setup, .fini = tea
 	cr_assert_float_eq(again->gpu.runtime_bytes, 3e9, 1);
 	cr_assert_float_eq(again->hidden_all_to_all, 0.7, 1e-9);
 	cr_assert_eq(calibrate_cluster(diags, again, &none, 1, &twice), 0);
-	third = cluster_read(arena, diags, doc_parse(arena, diags, "two", twice.text, twice.length));
+	third =
+	    cluster_read(arena, diags, doc_parse(arena, diags, "two", twice.text, twice.length));
 	cr_assert_not_null(third, "%s", twice.text);
 	cr_assert_float_eq(third->gpu.hbm_Bps.value, 3e12, 1e6);
 	cr_assert_eq(third->gpu.hbm_Bps.origin, ORIGIN_MEASURED);
@@ -282,8 +286,12 @@ Test(calibrate, several_reports_are_merged, .init = setup, .fini = teardown)
 Test(calibrate, runs_are_written_and_read_again, .init = setup, .fini = teardown)
 {
 	struct str out = str_new(arena);
-	struct measured_run run = {.model = "it's mine", .parameters = 46702792704,
-	    .gpu = "H100-SXM5-80GB", .step_s = 5.25, .predicted_s = 4.5, .exposed_s = 0.75};
+	struct measured_run run = {.model = "it's mine",
+	    .parameters = 46702792704,
+	    .gpu = "H100-SXM5-80GB",
+	    .step_s = 5.25,
+	    .predicted_s = 4.5,
+	    .exposed_s = 0.75};
 	const struct measured_run *back;
 	struct cluster *again;
 	const struct doc *doc;

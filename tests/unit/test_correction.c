@@ -24,8 +24,7 @@ run_of(struct fixture *f, struct strategy s, double factor)
 	/* the split that a run has when it names none */
 	layout_even(&estimate.layout, f->model->layers, (int)s.pp, (int)s.vpp);
 	struct layout layout = estimate.layout;
-	evaluate_exact(
-	    fixture_evaluator(f, SEQ_LEN), &s, &layout, f->arena, NULL, &estimate);
+	evaluate_exact(fixture_evaluator(f, SEQ_LEN), &s, &layout, f->arena, NULL, &estimate);
 	run.step_s = factor * estimate.step_s;
 	return run;
 }
@@ -38,8 +37,7 @@ cost(struct fixture *f, struct strategy s)
 
 	strategy_derive(&s, f->model, f->cluster->world);
 	layout_even(&layout, f->model->layers, (int)s.pp, (int)s.vpp);
-	evaluate_exact(
-	    fixture_evaluator(f, SEQ_LEN), &s, &layout, f->arena, NULL, &estimate);
+	evaluate_exact(fixture_evaluator(f, SEQ_LEN), &s, &layout, f->arena, NULL, &estimate);
 	return estimate;
 }
 
@@ -115,8 +113,8 @@ Test(correction, the_bound_stays_below)
 
 	give_runs(&f, &run, 1);
 	strategy_derive(&derived, f.model, f.cluster->world);
-	cr_assert_leq(evaluate_bound(fixture_evaluator(&f, SEQ_LEN), &derived).step_s,
-	    cost(&f, s).step_s);
+	cr_assert_leq(
+	    evaluate_bound(fixture_evaluator(&f, SEQ_LEN), &derived).step_s, cost(&f, s).step_s);
 	fixture_free(&f);
 }
 
@@ -176,7 +174,8 @@ Test(correction, a_wrong_unit_does_not_run_away)
 	struct correction c;
 
 	correction_fit(&o, 1, &c);
-	cr_assert(isfinite(c.factor[CORRECTED_COMPUTE]) && c.factor[CORRECTED_COMPUTE] <= exp(3.01));
+	cr_assert(
+	    isfinite(c.factor[CORRECTED_COMPUTE]) && c.factor[CORRECTED_COMPUTE] <= exp(3.01));
 }
 
 static double
@@ -188,7 +187,8 @@ allocated(const struct stage_memory *stages, int n, double *state)
 		if (stages[i].allocated_bytes > most) {
 			most = stages[i].allocated_bytes;
 			*state = most - stages[i].parts[MEMORY_ACTIVATIONS] -
-				 stages[i].parts[MEMORY_LOGITS] - stages[i].parts[MEMORY_MOE_BUFFERS];
+				 stages[i].parts[MEMORY_LOGITS] -
+				 stages[i].parts[MEMORY_MOE_BUFFERS];
 		}
 	return most;
 }
@@ -214,7 +214,8 @@ Test(correction, a_measured_peak_scales_activations)
 	cr_assert_float_eq(kept, state, 1e-6 * state);
 	cr_assert_float_eq(after, state + 0.8 * (before - state), 0.01 * before);
 	cr_assert_leq(bound, estimate.worst_bytes);
-	run.allocated_bytes = 1; /* less than the model state: nothing that activations could explain */
+	run.allocated_bytes =
+	    1; /* less than the model state: nothing that activations could explain */
 	cr_assert_float_eq(activation_ratio(&run, &estimate), 1, 1e-12);
 	fixture_free(&f);
 }
@@ -228,7 +229,8 @@ Test(correction, bounds_hold_under_any_correction)
 	for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++)
 		for (int64_t pp = 1; pp <= 4; pp *= 2) {
 			struct strategy s = fixture_strategy(&f, 1, 1, pp, 1, 8, 1, 128, SEQ_LEN);
-			struct strategy other = fixture_strategy(&f, 2, 1, 1, 1, 4, 1, 128, SEQ_LEN);
+			struct strategy other =
+			    fixture_strategy(&f, 2, 1, 1, 1, 4, 1, 128, SEQ_LEN);
 			struct measured_run run;
 			struct estimate e;
 

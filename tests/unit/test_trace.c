@@ -36,22 +36,29 @@ static const char two_steps[] =
     "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H100\"}],\n"
     "\"traceEvents\": [\n"
     "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"args\": {\"name\": \"python\"}},\n"
-    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"sm90_xmma_gemm_bf16\", \"pid\": 0, \"tid\": 7,\n"
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"sm90_xmma_gemm_bf16\", \"pid\": 0, \"tid\": "
+    "7,\n"
     " \"ts\": 1100000.0, \"dur\": 400000, \"args\": {\"stream\": 7, \"grid\": [1, 2, 3]}},\n"
-    "{\"dur\": 400000, \"ts\": 100000, \"name\": \"nvjet_tst_128x256\", \"cat\": \"kernel\", \"ph\": \"X\", "
+    "{\"dur\": 400000, \"ts\": 100000, \"name\": \"nvjet_tst_128x256\", \"cat\": \"kernel\", "
+    "\"ph\": \"X\", "
     "\"pid\": 0},\n"
     "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_SendRecv(x)\", \"pid\": 0, "
     "\"ts\": 400000, \"dur\": 300000},\n"
     "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_SendRecv(x)\", \"pid\": 0, "
     "\"ts\": 1400000, \"dur\": 300000},\n"
-    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"of another GPU\", \"pid\": 1, \"ts\": 0, \"dur\": "
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"of another GPU\", \"pid\": 1, \"ts\": 0, "
+    "\"dur\": "
     "2000000},\n"
-    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 9, \"ts\": 5, \"dur\": 7},\n"
-    "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#1\", \"pid\": 9, \"ts\": "
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 9, \"ts\": 5, \"dur\": "
+    "7},\n"
+    "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#1\", \"pid\": 9, "
+    "\"ts\": "
     "1000000, \"dur\": 1000000},\n"
-    "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#0\", \"pid\": 9, \"ts\": 0, "
+    "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#0\", \"pid\": 9, "
+    "\"ts\": 0, "
     "\"dur\": 1000000},\n"
-    "{\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"ProfilerStep#0\", \"pid\": 0, \"ts\": "
+    "{\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"ProfilerStep#0\", \"pid\": 0, "
+    "\"ts\": "
     "0, \"dur\": 700000}\n"
     "], \"traceName\": \"a \\\"b\\\" c\"}\n";
 
@@ -59,7 +66,8 @@ Test(trace, exposed_and_idle_time)
 {
 	struct trace_facts facts;
 
-	cr_assert_eq(read_trace(two_steps, &facts), 0, "%s", diags->first ? diags->first->message : "");
+	cr_assert_eq(
+	    read_trace(two_steps, &facts), 0, "%s", diags->first ? diags->first->message : "");
 	cr_assert_eq(facts.steps, 2);
 	cr_assert_eq(facts.kernels, 4);
 	cr_assert_float_eq(facts.step_s, 1, 1e-9);
@@ -81,13 +89,13 @@ Test(trace, kinds_of_kernels)
 	    {"void flash_fwd_kernel<cutlass>", TRACE_ATTENTION},
 	    {"cudnn_generated_fort_native_sdpa_sm90", TRACE_ATTENTION},
 	    {"void cutlass::Kernel<GroupedGemm>", TRACE_PRODUCTS},
-	    {"Cijk_Ailk_Bljk_BBS", TRACE_PRODUCTS},
-	    {"elementwise_kernel", TRACE_OTHER}};
+	    {"Cijk_Ailk_Bljk_BBS", TRACE_PRODUCTS}, {"elementwise_kernel", TRACE_OTHER}};
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *text = arena_printf(arena,
-		    "[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"%s\", \"pid\": 0, \"ts\": 1, "
+		    "[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"%s\", \"pid\": 0, \"ts\": "
+		    "1, "
 		    "\"dur\": 2e6}]",
 		    rows[i].name);
 		struct trace_facts facts;
@@ -100,8 +108,9 @@ Test(trace, kinds_of_kernels)
 
 Test(trace, refuses_what_is_cut_or_no_trace)
 {
-	static const char *const texts[] = {"", "{", "[", "[{", "[{\"ph\"", "[{\"ph\":", "[{\"ph\": \"X",
-	    "{\"traceEvents\": [", "{\"traceEvents\": []}", "{\"a\": [[[[", "17", "[1, 2]", "{}",
+	static const char *const texts[] = {"", "{", "[", "[{", "[{\"ph\"",
+	    "[{\"ph\":", "[{\"ph\": \"X", "{\"traceEvents\": [", "{\"traceEvents\": []}",
+	    "{\"a\": [[[[", "17", "[1, 2]", "{}",
 	    "{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"ts\": 1, \"dur\": -5}]}",
 	    "[{\"ph\": \"X\", \"cat\": \"kernel\", \"ts\": 1e999, \"dur\": 1e999}]"};
 	size_t i;

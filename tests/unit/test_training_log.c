@@ -98,12 +98,12 @@ Test(training_log, torchtitan)
 	struct strategy strategy = {.global_batch = 64, .seq_len = 8192, .world = 16};
 	struct log_facts facts;
 
-	cr_assert(
-	    read_log("[rank0]:[titan] 2026-01-01 10:00:00 - root - INFO - https://x tps\n"
-		     "[titan] \033[31mstep: 10  \033[32mloss:  7.9  \033[38;2;180;60;0mgrad_norm: 1 "
-		     "\033[36mmemory: 71.50GiB(90.2%)  \033[34mtps: 5,120  \033[36mtflops: 333.25  "
-		     "\033[35mmfu: 33.76%\033[39m\n",
-		&facts));
+	cr_assert(read_log(
+	    "[rank0]:[titan] 2026-01-01 10:00:00 - root - INFO - https://x tps\n"
+	    "[titan] \033[31mstep: 10  \033[32mloss:  7.9  \033[38;2;180;60;0mgrad_norm: 1 "
+	    "\033[36mmemory: 71.50GiB(90.2%)  \033[34mtps: 5,120  \033[36mtflops: 333.25  "
+	    "\033[35mmfu: 33.76%\033[39m\n",
+	    &facts));
 	cr_assert_str_eq(facts.format, "torchtitan");
 	cr_assert_float_eq(facts.tokens_per_s_per_gpu, 5120, 1e-9);
 	cr_assert_float_eq(facts.tflops_per_gpu, 333.25, 1e-9);
@@ -117,7 +117,8 @@ Test(training_log, what_is_no_log)
 
 	cr_assert_not(read_log("nothing of the kind\n", &facts));
 	cr_assert_not(read_log("", &facts));
-	cr_assert_not(read_log("elapsed time per iteration (ms): nan\niter time (s): -1\n", &facts));
+	cr_assert_not(
+	    read_log("elapsed time per iteration (ms): nan\niter time (s): -1\n", &facts));
 	cr_assert_not(read_log("https: 1 http_tps: 3\n", &facts));
 }
 
