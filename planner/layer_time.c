@@ -11,30 +11,19 @@
  * layers with little work a GPU, gone when the whole iteration is one graph.
  * Communication: comm.c. A part of it hides behind independent work when the
  * overlap is switched on; ring attention hides behind the core.
- * Sources: efficiencies in rates.c; byte counts from AMD-AGI/Primus projection
- * and the kernels of NVIDIA/Megatron-LM and NVIDIA/TransformerEngine.
- * Ignored: power throttling, contention of overlapped kernels for SMs.
+ * Sources: efficiencies in rates.c; byte counts in layer_bytes.c.
+ * Ignored: contention of overlapped kernels for SMs.
  */
 #include <math.h>
 #include <string.h>
 
 #include "planner/evaluator.h"
+#include "planner/layer_private.h"
 #include "planner/linear_mixer.h"
-
-struct context {
-	const struct evaluator *e;
-	const struct kind_facts *facts;
-	const struct strategy *s;
-	const struct sizes *z;
-	double h;
-	double row_width;  /* of a permuted row: hidden or latent */
-	double rows;       /* permuted rows on the slowest rank, ETP gather included */
-	double dense_rate, grouped_rate, bandwidth;
-};
 
 /* Share of the rate that a dimension of this size reaches: x / (x + x_half). */
 static double
-fill(const struct context *c, double size)
+fill(const struct layer_context *c, double size)
 {
 	double measured = c->e->cluster->gpu.gemm_half;
 
@@ -42,7 +31,8 @@ fill(const struct context *c, double size)
 }
 
 static double
-matmul_s(const struct context *c, double rate, double tokens, double rows, double cols, double count)
+matmul_s(const struct layer_context *c, double rate, double tokens, double rows, double cols,
+    double count)
 {
 	double flop = 2 * tokens * rows * cols;
 	double bytes = 2 * (tokens * (rows + cols) + count * rows * cols);
@@ -60,9 +50,9 @@ grouped_fill(double rows_per_expert)
 	return rows_per_expert / (rows_per_expert + rate_table[RATE_GROUPED_HALF_ROWS].value);
 }
 
-/* Rate of experts' products: as measured, or by the default law. Measured in bf16: fp8 by its shape. */
+/* Rate of experts' products: measured (in bf16: fp8 by its shape), or by the default law. */
 static double
-grouped_rate(const struct context *c, double rows_per_expert)
+grouped_rate(const struct layer_context *c, double rows_per_expert)
 {
 	const struct curve *curve = &c->e->cluster->gpu.grouped;
 	double whole = rate_table[RATE_GROUPED_BF16].value;
@@ -75,7 +65,7 @@ grouped_rate(const struct context *c, double rows_per_expert)
 }
 
 static double
-product_s(const struct context *c, const struct product *p)
+product_s(const struct layer_context *c, const struct product *p)
 {
 	const struct sizes *z = c->z;
 	double rows = p->rows, cols = p->cols;
@@ -111,7 +101,7 @@ part_of(enum component component)
 
 /* 2 x heads x (d_qk + d_v) x context FLOP a token, on this rank's heads. */
 static double
-core_flop(const struct context *c)
+core_flop(const struct layer_context *c)
 {
 	const struct mixer *m = &c->facts->kind->mixer;
 	double qk = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
@@ -120,144 +110,6 @@ core_flop(const struct context *c)
 	if (m->kind != MIXER_GQA && m->kind != MIXER_MLA)
 		return 0;
 	return 2 * heads * (qk + (double)m->value_dim) * c->facts->context * c->z->M;
-}
-
-/* Bytes that elementwise kernels read and write in the forward pass. */
-static double
-mixer_bytes(const struct context *c)
-{
-	const struct mixer *m = &c->facts->kind->mixer;
-	const struct sizes *z = c->z;
-	double qk = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
-	double rotated = ((double)m->heads + fmax((double)m->kv_heads, z->tp)) / z->tp * qk;
-	double passes = m->qk_norm == QK_NORM_NONE ? 1 : 2;
-
-	if (m->kind == MIXER_NONE)
-		return 0;
-	if (m->kind != MIXER_GQA && m->kind != MIXER_MLA)
-		return z->T * c->h * (4 + 6);
-	/* norm in and out, residual in, in, out; rotary (and q/k norm) in and out */
-	return z->T * c->h * (4 + 6) + passes * 4 * z->M * rotated;
-}
-
-/*
- * Expert MLPs as one kernel with SwiGLU and quantization inside: what recipes with block scales
- * switch on with a graph of the whole iteration (NVIDIA-NeMo/Megatron-Bridge perf_recipes,
- * NVTE_CUTEDSL_FUSED_GROUPED_MLP).
- */
-static bool
-fuses_experts(const struct strategy *s)
-{
-	bool blocks = s->precision == PRECISION_MXFP8 || s->precision == PRECISION_NVFP4;
-
-	return blocks && s->cuda_graphs == GRAPHS_FULL;
-}
-
-/* Nemotron-H has blocks that are a mixer or an FFN; other layers are both. */
-static bool
-has_ffn(const struct ffn *f)
-{
-	return f->experts > 0 || f->dense_width > 0;
-}
-
-/*
- * Biases of experts behind each product: a bias is scaled by the probability of every row
- * (written), added (two read, one written), and the parts are joined (NVIDIA/Megatron-LM
- * experts.py _apply_bias).
- */
-static double
-bias_bytes(const struct context *c)
-{
-	const struct ffn *f = &c->facts->kind->ffn;
-	double first = (f->ungated ? 1 : 2) * (double)f->expert_width / c->z->etp;
-
-	return 2 * 6 * c->rows * (first + c->row_width);
-}
-
-static double
-ffn_bytes(const struct context *c)
-{
-	const struct ffn *f = &c->facts->kind->ffn;
-	const struct sizes *z = c->z;
-	double tensors = f->ungated ? 2 : 3;
-	double bytes = z->T * c->h * (4 + 6);
-
-	if (!has_ffn(f))
-		return 0;
-	bytes += 2 * tensors * z->M * (double)(f->dense_width + f->shared_width) / z->tp;
-	if (!fuses_experts(c->s))
-		bytes += 2 * tensors * c->rows * (double)f->expert_width / z->etp;
-	if (f->expert_bias && !fuses_experts(c->s))
-		bytes += bias_bytes(c);
-	bytes += 16 * z->T * (double)f->experts; /* fp32 logits, softmax, top-k, map: four passes */
-	return bytes;
-}
-
-/* Rows that arrive at a rank: a token once for all its experts there, or once for each. */
-static double
-arriving_rows(const struct context *c)
-{
-	const struct ffn *f = &c->facts->kind->ffn;
-	double copies = expected_bins(f->experts, f->top_k, c->z->ep);
-
-	return c->rows * fmin(1, copies / (double)f->top_k);
-}
-
-/*
- * Gather into expert order and back, each once a direction. All-to-all sorts before it sends,
- * and again when a rank holds several experts; fused dispatchers copy what arrived.
- */
-static double
-permute_bytes(const struct context *c)
-{
-	const struct ffn *f = &c->facts->kind->ffn;
-	bool sorts = c->z->ep > 1 && (double)f->experts > c->z->ep;
-	bool fused = c->s->dispatcher == DISPATCH_DEEPEP || c->s->dispatcher == DISPATCH_HYBRIDEP;
-	double first = fused ? 0 : c->z->T * (double)(1 + f->top_k);
-	double second = fused ? arriving_rows(c) + c->rows : sorts ? 2 * c->rows : 0;
-
-	if (f->experts == 0)
-		return 0;
-	return 2 * 2 * c->row_width * (first + second) * rate_table[RATE_PERMUTE].value;
-}
-
-/* Does an earlier product read the same tensor? Projections of one input are one matrix. */
-static bool
-shares_input(const struct kind_facts *k, int product)
-{
-	const struct product *p = &k->products[product];
-
-	for (int i = 0; i < product; i++)
-		if (k->products[i].component == p->component && k->products[i].cols == p->cols &&
-		    !k->products[i].split_cols && !p->split_cols)
-			return true;
-	return false;
-}
-
-/* What fp8 casts read and write: inputs of linears forward, gradients of their outputs backward. */
-static void
-cast_bytes(const struct context *c, double *forward, double *backward)
-{
-	const struct kind_facts *k = c->facts;
-
-	*forward = *backward = 0;
-	for (int i = 0; c->z->fp8 > 0 && i < k->n_products; i++) {
-		const struct product *p = &k->products[i];
-		bool expert = p->shard == SHARD_EXPERT;
-		double parts = expert ? c->z->etp : p->shard == SHARD_KV ? c->z->kv_tp : c->z->tp;
-		double tokens = expert ? c->rows : p->shard == SHARD_NONE ? c->z->T : c->z->M;
-		double bytes = tokens * rate_table[RATE_FP8_CAST_BYTES].value;
-
-		if (p->component == COMPONENT_ROUTER)
-			continue;
-		if (p->shard == SHARD_NONE)
-			parts = 1;
-		/* fused: only what enters the pair of products from outside is cast on its own */
-		if (!shares_input(k, i) && !(expert && p->split_cols && fuses_experts(c->s)))
-			*forward += bytes * p->cols / (p->split_cols ? parts : 1);
-		if (!(expert && !p->split_cols && fuses_experts(c->s)))
-			*backward += bytes * p->rows / (p->split_cols ? 1 : parts);
-	}
 }
 
 /* Share of the attention rate with so many keys a call: x / (x + half), 1 from full on. */
@@ -270,7 +122,7 @@ flash_fill(double keys)
 	return fmin(1, keys / (keys + half) * (full + half) / full);
 }
 
-/* A score costs an exponential whatever the width of a head: narrow heads leave products waiting. */
+/* A score costs an exponential whatever the width of a head: products of narrow heads wait. */
 static double
 width_fill(const struct mixer *m)
 {
@@ -285,7 +137,7 @@ width_fill(const struct mixer *m)
  * 16-bit products sustain. Ring attention calls the kernel once a peer, with that peer's keys.
  */
 static double
-flash_rate(const struct context *c)
+flash_rate(const struct layer_context *c)
 {
 	double keys = (double)c->s->seq_len / (double)c->s->cp;
 	double rate = gemm_flops(&c->e->cluster->gpu, PRECISION_BF16) * flash_fill(keys) *
@@ -297,7 +149,7 @@ flash_rate(const struct context *c)
 
 /* Few heads and tokens leave multiprocessors idle: rows of queries on each, x / (x + half). */
 static double
-occupancy(const struct context *c, enum rate half)
+occupancy(const struct layer_context *c, enum rate half)
 {
 	double sms = c->e->cluster->gpu.sm_count > 0 ? (double)c->e->cluster->gpu.sm_count : 132;
 	double rows = (double)c->facts->kind->mixer.heads / c->z->tp * c->z->M / sms;
@@ -306,7 +158,7 @@ occupancy(const struct context *c, enum rate half)
 }
 
 static double
-flash_forward_s(const struct context *c)
+flash_forward_s(const struct layer_context *c)
 {
 	double full = flash_rate(c) * rate_table[RATE_FLASH_FORWARD].value;
 
@@ -314,7 +166,7 @@ flash_forward_s(const struct context *c)
 }
 
 static double
-flash_backward_s(const struct context *c)
+flash_backward_s(const struct layer_context *c)
 {
 	double full = flash_rate(c) * rate_table[RATE_FLASH_BACKWARD].value;
 	double flop = core_flop(c) * rate_table[RATE_FLASH_BACKWARD_FLOPS].value;
@@ -324,7 +176,7 @@ flash_backward_s(const struct context *c)
 
 /* State-space and linear-attention kernels, forward; backward runs them again and twice as much. */
 static double
-scan_s(const struct context *c)
+scan_s(const struct layer_context *c)
 {
 	struct linear_widths w = linear_widths(&c->facts->kind->mixer);
 
@@ -332,7 +184,7 @@ scan_s(const struct context *c)
 }
 
 static void
-gpu_time(const struct context *c, struct layer_time *t)
+gpu_time(const struct layer_context *c, struct layer_time *t)
 {
 	double moved = mixer_bytes(c) + ffn_bytes(c), permuted = permute_bytes(c);
 	double cast_forward, cast_backward;
@@ -354,7 +206,7 @@ gpu_time(const struct context *c, struct layer_time *t)
 
 /* Books `count` transfers, of which `share` may hide behind `window` seconds of work. */
 static void
-book(const struct context *c, struct layer_time *t, double *exposed, enum time_part part,
+book(const struct layer_context *c, struct layer_time *t, double *exposed, enum time_part part,
     const struct transfer *transfer, double count, double share, double window)
 {
 	double seconds = count * transfer->seconds;
@@ -373,7 +225,7 @@ overlap_share(const struct strategy *s, enum overlap bit, enum rate rate)
 }
 
 static void
-tensor_parallel_time(const struct context *c, struct layer_time *t)
+tensor_parallel_time(const struct layer_context *c, struct layer_time *t)
 {
 	const struct layer_kind *k = c->facts->kind;
 	const struct sizes *z = c->z;
@@ -396,7 +248,7 @@ tensor_parallel_time(const struct context *c, struct layer_time *t)
 
 /* Heads are exchanged for tokens before the scan and back behind it (Megatron's Mamba layers). */
 static void
-linear_context_time(const struct context *c, struct layer_time *t)
+linear_context_time(const struct layer_context *c, struct layer_time *t)
 {
 	struct linear_widths w = linear_widths(&c->facts->kind->mixer);
 	struct transfer one = comm_gather(
@@ -408,7 +260,7 @@ linear_context_time(const struct context *c, struct layer_time *t)
 
 /* Ring attention: keys and values of the other CP-1 ranks pass by, twice as much backward. */
 static void
-context_parallel_time(const struct context *c, struct layer_time *t)
+context_parallel_time(const struct layer_context *c, struct layer_time *t)
 {
 	const struct mixer *m = &c->facts->kind->mixer;
 	const struct sizes *z = c->z;
@@ -437,7 +289,7 @@ work_of(const double *parts)
 
 /* Share of all-to-all that computation beside it hides. */
 static double
-hidden_all_to_all(const struct context *c)
+hidden_all_to_all(const struct layer_context *c)
 {
 	double measured = c->e->cluster->hidden_all_to_all;
 
@@ -449,7 +301,7 @@ hidden_all_to_all(const struct context *c)
  * DualPipe all of it hides, but takes SMs from the products.
  */
 static void
-pair_up(const struct context *c, struct layer_time *t, enum pairing pairing)
+pair_up(const struct layer_context *c, struct layer_time *t, enum pairing pairing)
 {
 	double share = pairing == PAIRS_DUALPIPE ? rate_table[RATE_HIDDEN_DUALPIPE].value
 	                                         : hidden_all_to_all(c);
@@ -466,7 +318,7 @@ pair_up(const struct context *c, struct layer_time *t, enum pairing pairing)
 }
 
 static void
-all_to_all_time(const struct context *c, struct layer_time *t)
+all_to_all_time(const struct layer_context *c, struct layer_time *t)
 {
 	const struct ffn *f = &c->facts->kind->ffn;
 	const struct sizes *z = c->z;
@@ -507,10 +359,10 @@ sum_parts(const double *parts)
 
 /* Forward launch time of the layer on the host. */
 static double
-host_s(const struct context *c)
+host_s(const struct layer_context *c)
 {
 	const struct layer_kind *kind = c->facts->kind;
-	bool half = kind->mixer.kind == MIXER_NONE || !has_ffn(&kind->ffn);
+	bool half = kind->mixer.kind == MIXER_NONE || !layer_has_ffn(&kind->ffn);
 	double seconds = rate_table[RATE_HOST_DENSE_S].value / (half ? 2 : 1);
 
 	if (kind->ffn.experts > 0)
@@ -526,7 +378,7 @@ host_s(const struct context *c)
 
 /* The host waits for token counts before it can launch dropless experts. */
 static double
-gap_s(const struct context *c)
+gap_s(const struct layer_context *c)
 {
 	if (c->facts->kind->ffn.experts == 0 || c->s->capacity > 0 || c->z->graphs == GRAPHS_FULL)
 		return 0;
@@ -534,7 +386,7 @@ gap_s(const struct context *c)
 }
 
 static void
-host_time(const struct context *c, struct layer_time *t)
+host_time(const struct layer_context *c, struct layer_time *t)
 {
 	double host = host_s(c), gap = gap_s(c);
 
@@ -545,7 +397,7 @@ host_time(const struct context *c, struct layer_time *t)
 
 /* Forward seconds of the modules that are replayed in the backward pass. */
 static double
-selective_s(const struct context *c, const struct layer_time *t)
+selective_s(const struct layer_context *c, const struct layer_time *t)
 {
 	const struct layer_kind *k = c->facts->kind;
 	const struct mixer *m = &k->mixer;
@@ -587,7 +439,7 @@ layer_time(const struct evaluator *e, int kind, const struct strategy *s, const 
     struct layer_time *t)
 {
 	const struct ffn *f = &e->kinds[kind].kind->ffn;
-	struct context c = {.e = e, .facts = &e->kinds[kind], .s = s, .z = z,
+	struct layer_context c = {.e = e, .facts = &e->kinds[kind], .s = s, .z = z,
 	    .h = (double)e->model->hidden,
 	    .dense_rate = gemm_flops(&e->cluster->gpu, s->precision),
 	    .grouped_rate = grouped_flops(&e->cluster->gpu, s->precision),
@@ -617,7 +469,7 @@ void
 head_time(const struct evaluator *e, const struct strategy *s, const struct sizes *z,
     struct layer_time *t)
 {
-	struct context c = {.e = e, .s = s, .z = z, .h = (double)e->model->hidden,
+	struct layer_context c = {.e = e, .s = s, .z = z, .h = (double)e->model->hidden,
 	    .bandwidth = memory_Bps(&e->cluster->gpu)};
 	double copies = e->has_mtp ? 1 + (double)e->model->mtp_layers : 1;
 	double rate = gemm_flops(&e->cluster->gpu, PRECISION_BF16);
