@@ -37,7 +37,7 @@ text_unstated(
 		    units_gib(arena, unstated->high_bytes));
 }
 
-/* One change that gives the host less to do: "--cuda-graphs on 5.2 s". A plan has tried the others. */
+/* One change that gives the host less to do: "--cuda-graphs on 5.2 s". A plan tried the others. */
 static void
 add_help(struct request *request, const struct estimate *estimate, const struct change *change,
     struct str *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The replay for a script: the figures, then every row with its fate. Schema accuracy.schema.json. */
+/* The replay for a script: figures, then every row with its fate. Schema accuracy.schema.json. */
 #include "json.h"
 
 #include <string.h>

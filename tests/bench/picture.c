@@ -13,7 +13,7 @@
 
 #include "errors.h"
 
-enum { SIZE = 560, LEFT = 64, TOP = 16, RIGHT = 24, BOTTOM = 48 };
+enum { SIZE = 560, LEFT = 64, TOP = 16, RIGHT = 24, BOTTOM = 48, DECADES = 5 };
 #define LEAST 0.1 /* s */
 #define MOST 2000.0
 
@@ -52,9 +52,12 @@ y_of(double seconds)
 static void
 frame(struct str *out)
 {
-	str_addf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#888\"/>\n",
+	double s = LEAST;
+
+	str_addf(out,
+	    "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#888\"/>\n",
 	    LEFT, TOP, SIZE, SIZE);
-	for (double s = LEAST; s < MOST * 1.01; s *= 10) {
+	for (int decade = 0; decade < DECADES; decade++, s *= 10) {
 		str_addf(out,
 		    "<path d=\"M%.1f %d V%d M%d %.1f H%d\" stroke=\"#ccc\" fill=\"none\"/>\n",
 		    x_of(s), TOP, TOP + SIZE, LEFT, y_of(s), LEFT + SIZE);

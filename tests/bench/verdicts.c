@@ -73,8 +73,8 @@ verdict_summary(struct bench *b)
 	}
 	str_addf(&b->out, "  layouts that ran: %d, called oom: %d, at risk: %d\n", n.ran, n.ran_oom,
 	    n.ran_at_risk);
-	str_addf(&b->out, "  rows that ran out: %d, called oom: %d; stated completely: %d, called oom: %d\n\n",
-	    n.out, n.out_caught, n.out_complete, n.out_complete_caught);
+	str_addf(&b->out,
+	    "  rows that ran out: %d, called oom: %d; stated completely: %d, called oom: %d\n\n", n.out, n.out_caught, n.out_complete, n.out_complete_caught);
 }
 
 /* A number, or an empty cell when there is none. */
