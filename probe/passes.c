@@ -36,6 +36,17 @@ add(struct passes *passes, int64_t micro_batch, int virtual_stage, bool backward
 	passes->ops[passes->n++] = (struct pass_op){micro_batch, virtual_stage, backward};
 }
 
+/* Micro-batches that go through all virtual stages together: planner/stages.c. */
+static int
+group_of(const struct strategy *s)
+{
+	int64_t rounds = s->micro_batches / s->pp;
+
+	if (s->framework == FRAMEWORK_TORCHTITAN && rounds > 0 && s->micro_batches % rounds == 0)
+		return (int)(s->micro_batches / rounds);
+	return (int)s->pp;
+}
+
 /* plan_runnable() lets no schedule through that splits its backwards. */
 void
 passes_make(struct passes *passes, struct arena *arena, const struct shape *shape, int stage)
@@ -44,9 +55,10 @@ passes_make(struct passes *passes, struct arena *arena, const struct shape *shap
 	struct pipeline pipeline = {.order = ORDER_1F1B,
 	    .pp = (int)s->pp,
 	    .vpp = (int)s->vpp,
-	    .group = (int)s->pp,
+	    .group = group_of(s),
 	    .micro_batches = s->micro_batches,
-	    .paired = s->overlap & OVERLAP_EP && s->ep > 1 && (s->pp == 1 || s->vpp > 1)};
+	    .paired = s->framework == FRAMEWORK_MEGATRON && s->overlap & OVERLAP_EP && s->ep > 1 &&
+		      (s->pp == 1 || s->vpp > 1)};
 	struct schedule_walk *walk = arena_alloc(arena, sizeof(*walk));
 	struct schedule_op op;
 

@@ -292,7 +292,7 @@ plan_runnable(const struct probe_plan *plan, struct diags *diags)
 
 	if (s->gtp > 1 || s->egtp > 1)
 		cannot(diags, "GTP or EGTP", "plan with --gtp 1 --egtp 1");
-	if (s->zero > 2 && s->pp > 1)
+	if (s->zero > 2 && s->pp > 1 && s->dp * s->cp * s->edp > 1)
 		cannot(diags, "sharded weights on several pipeline stages",
 		    "plan with --pin zero=1 or pp=1");
 	if (s->zero > 1 && s->pp > 1 && (plan->model->tied || plan->model->mtp_layers > 0))

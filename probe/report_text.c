@@ -38,6 +38,7 @@ table_numerics(struct arena *arena, const struct numerics *n, struct str *out)
 		str_add(out, "numerics not compared: the reference would take too long\n");
 		return;
 	}
+	str_add(out, "compared with float64 on one rank, in small shapes on the planned groups:\n");
 	table_column(table, 0, "numerics", TABLE_LEFT);
 	table_column(table, 1, "error", TABLE_RIGHT);
 	table_column(table, 2, "tolerance", TABLE_RIGHT);
@@ -61,7 +62,9 @@ static void
 line_tokens(struct arena *arena, const struct numerics *n, struct str *out)
 {
 	str_addf(out,
-	    "tokens   %s sent, %s received, %s dropped: %s; fullest rank %.2f x mean, %d without\n",
+	    "tokens   %s sent, %s received, %s dropped: %s; fullest rank %.2f x mean, ranks "
+	    "without "
+	    "any: %d\n",
 	    units_grouped(arena, n->sent), units_grouped(arena, n->received),
 	    units_grouped(arena, n->dropped), n->conserved ? "conserved" : "NOT CONSERVED",
 	    n->max_over_mean, n->empty_ranks);

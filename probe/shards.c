@@ -22,24 +22,24 @@ take(struct session *s, uint64_t *sum, int64_t elements, size_t bytes)
 	return session_alloc(s, (size_t)elements * bytes);
 }
 
-/* Rooms that units share, where a group has something to shard. */
+/* Rooms that units share. */
 static int
 make_rooms(struct session *s, struct weights *weights, int kind)
 {
 	int64_t padded = weights->most_padded[kind], shard = weights->most_shard[kind];
 	uint64_t *sum = &weights->room_bytes;
 
-	if (weights->stage < 2 || weights->n_units == 0 ||
-	    s->groups[weights->units[0].buckets[kind].group].size == 1)
+	if (weights->stage < 2 || weights->n_units == 0)
 		return 0;
+	/* a rank alone has a unit's gradients apart too: copies are summed before they are added */
 	weights->room_gradient[kind] = take(s, sum, padded, sizeof(float));
-	weights->room_sum[kind] = take(s, sum, shard, sizeof(float));
-	if (weights->stage > 2)
-		weights->room_weights[kind] = take(s, sum, padded, s->backend.ops->act_bytes);
-	return weights->room_gradient[kind] && weights->room_sum[kind] &&
-		       (weights->stage == 2 || weights->room_weights[kind])
-		   ? 0
-		   : -1;
+	if (s->groups[weights->units[0].buckets[kind].group].size > 1) {
+		weights->room_sum[kind] = take(s, sum, shard, sizeof(float));
+		if (weights->stage > 2)
+			weights->room_weights[kind] =
+			    take(s, sum, padded, s->backend.ops->act_bytes);
+	}
+	return control_failed(s->control) ? -1 : 0;
 }
 
 static int
@@ -197,8 +197,7 @@ unit_enter(struct session *s, struct weights *weights, int64_t id)
 
 		if (gather_weights(s, b) != 0)
 			return -1;
-		if (s->backward && weights->room_gradient[kind] &&
-		    clear(s, b->gradient, b->padded) != 0)
+		if (s->backward && clear(s, b->gradient, b->padded) != 0)
 			return -1;
 	}
 	return 0;
@@ -207,13 +206,12 @@ unit_enter(struct session *s, struct weights *weights, int64_t id)
 static int
 sum_up(struct session *s, struct weights *weights, int kind, struct bucket *b)
 {
+	const float *sum = weights->room_sum[kind] ? weights->room_sum[kind] : b->gradient;
 	struct backend *backend = &s->backend;
 
-	if (!weights->room_gradient[kind])
-		return 0;
-	if (reduce_scatter(s, b, weights->room_sum[kind]) != 0)
+	if (weights->room_sum[kind] && reduce_scatter(s, b, weights->room_sum[kind]) != 0)
 		return -1;
-	if (backend->ops->sum(backend, b->shard_gradient, weights->room_sum[kind], b->shard) != 0)
+	if (backend->ops->sum(backend, b->shard_gradient, sum, b->shard) != 0)
 		return session_fail(s, "adding gradients");
 	return 0;
 }

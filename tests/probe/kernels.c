@@ -336,6 +336,19 @@ test_gates(const struct size *s)
 }
 
 static void
+test_sum(const struct size *s)
+{
+	struct pair to = random_pair(s->tokens * s->width, true);
+	struct pair from = random_pair(s->tokens * s->width, true);
+
+	host.ops->sum(&host, to.host, from.host, to.n);
+	cuda_sum(NULL, to.device, from.device, to.n);
+	verdict("sum", s->tokens, s->width, 1, alike(&to, 0));
+	free_pair(to);
+	free_pair(from);
+}
+
+static void
 test_scatter(const struct size *s)
 {
 	int64_t rows = s->tokens / 2 + 1, i;
@@ -440,6 +453,7 @@ main(void)
 		test_activations(s);
 		test_norm(s);
 		test_gates(s);
+		test_sum(s);
 		test_scatter(s);
 		test_loss(s);
 		test_adam(s);

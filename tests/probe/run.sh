@@ -175,6 +175,9 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout pp4 $tiny 4 tp=1,pp=4,cp=1,ep=1,etp=1,vpp=1
 	layout pp-overlap $tiny 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2 "" "--overlap dp,pp"
 	layout pp2-vpp2 $tiny 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2
+	layout etp-not-tp $tiny 8 tp=4,pp=1,cp=1,ep=2,etp=2,vpp=1
+	layout etp-beyond-tp $tiny 8 tp=1,pp=1,cp=2,ep=2,etp=4,vpp=1
+	layout uneven tests/probe/mla.yaml 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1
 	layout folding $tiny 8 tp=4,pp=1,cp=2,ep=8,etp=1,vpp=1
 	layout everything $tiny 16 tp=2,pp=2,cp=2,ep=2,etp=2,vpp=2
 	layout recompute $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,recompute=full
@@ -196,6 +199,8 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout one-expert $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew one"
 	layout zero2 $tiny 8 tp=2,pp=2,cp=1,ep=2,etp=2,vpp=2,zero=2
 	layout mtp-zero3 tests/probe/mtp.yaml 8 tp=2,pp=1,cp=2,ep=4,etp=1,vpp=1,zero=3
+	layout zero2-alone $tiny 4 tp=4,pp=1,cp=1,ep=2,etp=1,vpp=1,zero=2
+	layout torchtitan-stages $tiny 4 tp=2,pp=2,vpp=2,ep=2,zero=3 "" "--framework torchtitan"
 	layout deepspeed $tiny 4 tp=1,pp=1,ep=2,zero=2 "" "--framework deepspeed"
 	layout deepspeed-pp $tiny 8 tp=2,pp=2,ep=2,zero=1 "" "--framework deepspeed"
 	layout deepspeed-lanes $tiny 8 tp=2,pp=1,ep=2,zero=1 "" "--framework deepspeed --expert-tp on"
