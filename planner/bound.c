@@ -94,7 +94,7 @@ fixed_parts(const struct evaluator *e, const struct strategy *s, const struct co
 		*seconds += c->handoff_s * ((first ? 0 : 1) + (last ? 0 : 1));
 }
 
-/* Passes alive on a stage at its peak, in whole stages: in DualPipe half of them are the other end's. */
+/* Passes alive on a stage at its peak, in whole stages: half of DualPipe's are the other end's. */
 static double
 alive_stages(const struct strategy *s, int stage)
 {
@@ -214,7 +214,7 @@ schedule_bound(const struct evaluator *e, const struct strategy *s, const struct
 {
 	double m = (double)s->micro_batches, p = (double)s->pp, heaviest;
 	double total = total_time(e, s, c, &heaviest);
-	bool fills = s->schedule == SCHEDULE_1F1B; /* nothing that a stage could do before or after */
+	bool fills = s->schedule == SCHEDULE_1F1B; /* no work before the first, after the last */
 	double even = fills ? total / (1 - pow(1 - 1 / m, p)) : m * total / p;
 
 	if (s->schedule == SCHEDULE_INTERLEAVED && p > 2)

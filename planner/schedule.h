@@ -16,14 +16,14 @@ enum pipeline_order {
 	ORDER_1F1B,       /* with vpp > 1 interleaved 1F1B */
 	ORDER_ZERO_BUBBLE, /* ZB-H1, interleaved with vpp > 1 */
 	ORDER_ZBV,        /* ZB-V */
-	ORDER_DUALPIPE_V, /* half of the bidirectional DualPipe, which runs both ends of it at once */
+	ORDER_DUALPIPE_V, /* half of DualPipe, which runs two at once from both ends */
 };
 struct pipeline {
 	enum pipeline_order order;
 	int pp, vpp;
 	int group; /* micro-batches that loops pass through all virtual stages together */
 	int64_t micro_batches;
-	bool paired; /* 1F1B with forward and backward of two micro-batches as one: expert overlap */
+	bool paired; /* 1F1B with passes of two micro-batches as one: expert overlap */
 };
 bool pipeline_is_vee(const struct pipeline *pipeline);
 int pipeline_chunk(const struct pipeline *pipeline, int stage, int virtual_stage);

@@ -139,8 +139,8 @@ busy_s(const struct schedule_times *t, int chunk, int back_chunk, enum pass pass
 	case PASS_BACKWARD:
 		return t->backward_s[chunk] + of(t->alone_backward_s, chunk) + sends_back;
 	case PASS_INPUT:
-		return t->backward_s[chunk] - of(t->weight_s, chunk) + of(t->alone_backward_s, chunk) +
-		    sends_back;
+		return t->backward_s[chunk] - of(t->weight_s, chunk) +
+		    of(t->alone_backward_s, chunk) + sends_back;
 	case PASS_WEIGHT:
 		return of(t->weight_s, chunk);
 	default:
@@ -149,7 +149,8 @@ busy_s(const struct schedule_times *t, int chunk, int back_chunk, enum pass pass
 }
 
 static void
-note_done(struct simulation *sim, int chunk, int back_chunk, const struct schedule_op *op, double at)
+note_done(
+    struct simulation *sim, int chunk, int back_chunk, const struct schedule_op *op, double at)
 {
 	if (op->pass == PASS_FORWARD || op->pass == PASS_PAIR)
 		sim->forward_done[(int64_t)chunk * sim->m + op->micro_batch] = at;
@@ -219,7 +220,7 @@ simulate(const struct schedule_times *t, int64_t m, struct arena *scratch)
 	}
 	for (int s = 0; s < t->pipeline.pp; s++) {
 		if (sim.more[s])
-			return INFINITY; /* a partial last group leaves stages waiting for each other */
+			return INFINITY; /* a partial last group: stages wait for each other */
 		end = fmax(end, sim.free_at[s]);
 	}
 	return end;

@@ -179,7 +179,7 @@ data_parallel(const struct strategy *s, const struct costs *c, double dense, dou
 	return t;
 }
 
-/* Zeroing, norm and clip over local gradients; Adam reads and writes its shard, here or on the host. */
+/* Zeroing, norm and clip over local gradients; Adam over its shard, here or on the host. */
 static double
 optimizer_s(const struct evaluator *e, const struct strategy *s, double dense, double expert,
     double *offload_s, double *host_bytes)
@@ -358,7 +358,7 @@ schedule_inputs(const struct evaluator *e, const struct strategy *s, const struc
 	    .blocking = layout->vpp == 1 && s->schedule == SCHEDULE_1F1B};
 }
 
-/* Parts of an average stage: busy ones of all stages over their number, the rest of the step is bubble. */
+/* Parts of an average stage: busy ones of all over their number, the rest of the step is bubble. */
 static void
 mean_parts(const struct evaluator *e, const struct strategy *s, const struct costs *c,
     const struct layout *layout, const struct schedule_times *times, double offload_s,

@@ -41,7 +41,7 @@ kind_at(const struct model *model, int i)
 	return model->mtp_layers > 0 ? &model->mtp : NULL;
 }
 
-/* strategy_rules_grid.c: world, ranks, batch and pipeline */
+/* strategy_rules_grid.c, strategy_rules_schedule.c: world, ranks, batch and pipeline */
 DECLARE_RULE(world_known);
 DECLARE_RULE(foreign_option);
 DECLARE_RULE(stages_bounded);
