@@ -180,7 +180,7 @@ fuzz: ## Fuzz every reader for FUZZ_SECONDS each, with clang's libFuzzer
 lint: ## clang-tidy, mandoc -T lint and shellcheck
 	@sh tests/setup.sh demo lint
 	@$(SUBMAKE) build/gen/builtin_models.c
-	printf '%s\n' $(LIB_SRC) $(CMD_SRC) $(filter-out tests/bench/fit.c,$(TEST_C)) | \
+	printf '%s\n' $(LIB_SRC) $(CMD_SRC) $(filter-out tests/bench/fit.c tests/probe/fake_%.c,$(TEST_C)) | \
 		xargs -n 8 -P $(JOBS) sh -c 'clang-tidy --quiet "$$@" -- $(CFLAGS_ALL)' clang-tidy
 	mandoc -T lint -W warning $(MAN)
 	shellcheck -x $(SCRIPTS)

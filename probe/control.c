@@ -44,11 +44,13 @@ copy_text(char *to, size_t size, const char *from)
 	snprintf(to, size, "%s", from);
 }
 
+/* Once failed, a rank stays where it was: the account of it says where everybody was. */
 void
 control_phase(struct control *c, const char *phase)
 {
 	pthread_mutex_lock(&c->lock);
-	copy_text(c->own.phase, sizeof(c->own.phase), phase);
+	if (!atomic_load(&c->failed))
+		copy_text(c->own.phase, sizeof(c->own.phase), phase);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -56,10 +58,12 @@ void
 control_enter(struct control *c, const char *operation, const char *group)
 {
 	pthread_mutex_lock(&c->lock);
-	copy_text(c->own.operation, sizeof(c->own.operation), operation);
-	copy_text(c->own.group, sizeof(c->own.group), group);
-	c->own.number++;
-	c->since_s = wire_now_s();
+	if (!atomic_load(&c->failed)) {
+		copy_text(c->own.operation, sizeof(c->own.operation), operation);
+		copy_text(c->own.group, sizeof(c->own.group), group);
+		c->own.number++;
+		c->since_s = wire_now_s();
+	}
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -67,7 +71,8 @@ void
 control_leave(struct control *c)
 {
 	pthread_mutex_lock(&c->lock);
-	c->own.operation[0] = '\0';
+	if (!atomic_load(&c->failed))
+		c->own.operation[0] = '\0';
 	pthread_mutex_unlock(&c->lock);
 }
 

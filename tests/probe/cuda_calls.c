@@ -6,7 +6,8 @@
  *
  * The backend's own files over fake_cuda.h and the kernels on this host: each call fails once, in a
  * process of its own; and every plan's step runs whole, with as many processes as it has ranks, and
- * must match the reference. Prints "N passed, M failed" last.
+ * must match the reference. Then one of its ranks stops for ever, and all others must end and say
+ * which operation they were in. Prints "N passed, M failed" last.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -234,6 +235,31 @@ try_call(size_t i)
 
 static const char *plan_path;
 static unsigned seed;
+static bool stuck; /* rank 1 stops behind the numerics */
+
+enum { STUCK_S = 5 };
+
+static void
+stop_for_ever(struct session *s, const char *phase)
+{
+	while (s->rank == 1 && strcmp(phase, "numerics") == 0)
+		sleep(1);
+}
+
+/* What is on the device is named, not the wait for it. */
+static void
+judge_last_words(const char *text)
+{
+	bool right = strstr(text, "time-out on rank") && strstr(text, "operation: rank 1\n") &&
+		     (strstr(text, "all_reduce on ") || strstr(text, "reduce_scatter on ") ||
+			 strstr(text, "all_gather on ") || strstr(text, "all_to_all on ") ||
+			 strstr(text, "receive on "));
+
+	if (!right)
+		printf("  %s\n", text);
+	fflush(stdout);
+	_exit(right ? RIGHT : WRONG);
+}
 
 static int
 run_rank(void *context, const struct identity *identity, int listener)
@@ -241,14 +267,16 @@ run_rank(void *context, const struct identity *identity, int listener)
 	struct arena *arena = arena_new(NULL, NULL);
 	struct probe_options options = {.steps = 1,
 	    .tolerance = 20,
-	    .timeout_s = LIMIT_S,
+	    .timeout_s = stuck ? STUCK_S : LIMIT_S,
 	    .load_skew = "zipf=1",
 	    .quiet = true};
 	struct probe_job job = {.arena = arena,
 	    .diags = diags_new(arena),
 	    .options = &options,
 	    .identity = *identity,
-	    .listener = listener};
+	    .listener = listener,
+	    .print = stuck ? judge_last_words : NULL,
+	    .between = stuck ? stop_for_ever : NULL};
 	struct str out = str_new(arena);
 	enum probe_status status;
 
@@ -269,7 +297,7 @@ run_rank(void *context, const struct identity *identity, int listener)
 }
 
 static void
-run_plan(const char *path)
+run_plan(const char *path, int wanted)
 {
 	struct arena *arena = arena_new(NULL, NULL);
 	const struct probe_plan *plan = plan_read(arena, diags_new(arena), path);
@@ -280,7 +308,7 @@ run_plan(const char *path)
 	seed += 1000;
 	if (plan && fake_prepare((int)plan->strategy.world) == 0)
 		status = launch_ranks((int)plan->strategy.world, run_rank, NULL);
-	verdict("a step of ", name ? name + 1 : path, status, PROBE_YES);
+	verdict(stuck ? "a stop in " : "a step of ", name ? name + 1 : path, status, wanted);
 	arena_free(arena);
 }
 
@@ -297,7 +325,10 @@ main(int argc, char **argv)
 		verdict(calls[i].function, text, try_call(i), calls[i].says ? RIGHT : GOES_ON);
 	}
 	for (n = 1; n < argc; n++)
-		run_plan(argv[n]);
+		run_plan(argv[n], PROBE_YES);
+	stuck = true;
+	for (n = 1; n < argc; n++)
+		run_plan(argv[n], RIGHT);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }
