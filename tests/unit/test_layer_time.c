@@ -56,6 +56,19 @@ Test(layer_time, fused_experts_move_less)
 	fixture_free(&f);
 }
 
+/* A copy as fast as the catalogue expects of the part changes nothing. */
+Test(layer_time, a_measured_copy_is_no_layer)
+{
+	struct fixture f = fixture_new("llama3.1-8b", NULL, "dgx-h100");
+	struct gpu *gpu = &f.cluster->gpu;
+	double before = memory_Bps(gpu);
+
+	gpu->hbm_Bps.value *= rate_table[RATE_COPY].value;
+	gpu->hbm_Bps.origin = ORIGIN_MEASURED;
+	cr_expect_float_eq(memory_Bps(gpu), before, 1);
+	fixture_free(&f);
+}
+
 /* What a part sustains is taken as it is, unless somebody measured a ceiling of their own. */
 Test(layer_time, sustained_rates_and_a_ceiling_of_ones_own)
 {
