@@ -31,7 +31,7 @@ const struct band memory_bands[MEMORY_CLASSES] = {
     [MEMORY_BY_HAND] = {"Megatron", 29, 0.978, 1.057, 0.79},
     [MEMORY_AUTOGRAD] = {"torchtitan, DeepSpeed", 24, 0.904, 1.302, 0.79},
 };
-const double step_tell_apart = 0.07;
+const double step_tell_apart = 0.06;
 /* bands: end */
 
 static bool
