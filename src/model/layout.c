@@ -394,6 +394,7 @@ layout_parse(struct layout *layout, const char *text, const struct model *model,
 	int result = 0;
 
 	layout->first[0] = 0;
+	layout->vee = false; /* the schedule says so, not the text */
 	read_layout(&r);
 	if (r.problem)
 		return report_problem(&r, diags, loc);
