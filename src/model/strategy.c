@@ -195,10 +195,11 @@ recompute_text(struct arena *arena, struct recompute recompute)
 	return text.text;
 }
 
+/* 0 is what was not given: no option takes it. */
 static void
 add_size(struct str *text, const char *option, int64_t value, int64_t usual)
 {
-	if (value != usual)
+	if (value != usual && value != 0)
 		str_addf(text, " --%s %lld", option, (long long)value);
 }
 
