@@ -268,17 +268,17 @@ const struct rule rules_megatron_moe[] = {
 	},
 	{
 		.id = "MEG-097", .frameworks = ON_MEGATRON, .since = "0.14",
-		.severity = SEVERITY_ERROR, .grid = "not said(overlap_moe_expert_parallel_comm)",
-		.require = "not said(overlap_moe_expert_parallel_comm) or ep > 1 : 'EP over 1'; "
-		    "not said(overlap_moe_expert_parallel_comm) or "
+		.severity = SEVERITY_ERROR, .grid = "not on(overlap_moe_expert_parallel_comm)",
+		.require = "not on(overlap_moe_expert_parallel_comm) or ep > 1 : 'EP over 1'; "
+		    "not on(overlap_moe_expert_parallel_comm) or "
 		    "in(get(moe_token_dispatcher_type, 'allgather'), 'alltoall', 'flex') : "
-		    "'dispatcher alltoall or flex'; not said(overlap_moe_expert_parallel_comm) or "
+		    "'dispatcher alltoall or flex'; not on(overlap_moe_expert_parallel_comm) or "
 		    "pp == 1 or vpp > 1 : 'virtual stages when there is a pipeline (PP {pp})'; not "
-		    "said(overlap_moe_expert_parallel_comm) or get(recompute_granularity, '') != "
-		    "'full' : 'no full recompute'; not said(overlap_moe_expert_parallel_comm) or "
+		    "on(overlap_moe_expert_parallel_comm) or get(recompute_granularity, '') != "
+		    "'full' : 'no full recompute'; not on(overlap_moe_expert_parallel_comm) or "
 		    "not has(get(recompute_modules, 'none'), 'moe') : 'no recompute of moe'; not "
-		    "said(overlap_moe_expert_parallel_comm) or on(bf16) or on(fp16) : 'bf16 or "
-		    "fp16'; not said(overlap_moe_expert_parallel_comm) or get(mtp_layers, 0) <= 1 "
+		    "on(overlap_moe_expert_parallel_comm) or on(bf16) or on(fp16) : 'bf16 or "
+		    "fp16'; not on(overlap_moe_expert_parallel_comm) or get(mtp_layers, 0) <= 1 "
 		    ": 'at most one MTP layer'",
 		.message = "overlap of expert communication needs {problem}",
 		.hint = "leave it out, or change that",

@@ -9,6 +9,7 @@ cases     cases.json: public reports reduced to numbers, with the right verdict 
           the findings must tell; found and expected are printed
 runs      every row of tests/bench/runs.csv that states its sizes is a configuration that somebody ran
 examples  examples/plans/*.yaml and what `moeplan plan` makes of them are accepted
+emitted   what `moeplan emit` writes for a plan breaks no rule, for every target that can express it
 page      man/moeplan-rules.7 is what page.py makes of the tables
 """
 
@@ -19,6 +20,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -189,6 +191,45 @@ def check_examples():
               f"{os.path.basename(path)}: {errors(document) or document.get('verdict')}")
 
 
+TARGETS = ("megatron", "megatron-bridge", "deepspeed", "torchtitan", "tutel", "fairscale", "accelerate", "jax",
+           "torchrun", "deepspeed-launch", "slurm", "mpirun")
+OTHERS = ("--pp 4", "--pp 2 --vpp 2 --overlap ep", "--recompute full", "--pp 2 --recompute full", "--tp 2 --ep 4",
+          "--cp 2 --ep 8", "--pp 4 --framework deepspeed", "--framework torchtitan", "--pp 2 --framework torchtitan")
+
+
+def check_emitted_for(plan, target, folder):
+    """Whether the target could express the plan; DeepSpeed's client belongs to its configuration."""
+    run = subprocess.run([MOEPLAN, "emit", plan, "--for", target, "--output", folder + "/", "--quiet"], cwd=TOP,
+                         capture_output=True, text=True)
+    files = sorted(glob.glob(os.path.join(folder, "*")))
+    count(run.returncode == 0 or "error:" in run.stderr, f"{plan} for {target}: {run.stderr}")
+    for part in [files] if target == "deepspeed" and files else [[file] for file in files]:
+        document = check(part)
+        count("verdict" in document and not errors(document),
+              f"{plan} for {target}: {os.path.basename(part[0])}: {errors(document) or document.get('verdict')}")
+    return run.returncode == 0
+
+
+def check_emitted():
+    with tempfile.TemporaryDirectory() as scratch:
+        plans = sorted(glob.glob(os.path.join(TOP, "examples", "plans", "*.json")))
+        for options in OTHERS:
+            plans.append(os.path.join(scratch, options.replace(" ", "") + ".json"))
+            with open(plans[-1], "w", encoding="utf-8") as file:
+                subprocess.run([MOEPLAN, "estimate", "qwen3-30b-a3b", "dgx-h100x4", "--seq-len", "4096",
+                                "--global-batch", "256", *options.split(), "--format", "json"], stdout=file,
+                               stderr=subprocess.DEVNULL, check=False)
+        expressed = dict.fromkeys(TARGETS, 0)
+        for number, plan in enumerate(plans):
+            for target in TARGETS:
+                folder = os.path.join(scratch, f"{number}-{target}")
+                os.mkdir(folder)
+                expressed[target] += check_emitted_for(plan, target, folder)
+        for target in TARGETS:
+            count(expressed[target] > 0, f"no plan can be emitted for {target}")
+        print(f"{len(plans)} plans emitted: " + ", ".join(f"{n} for {t}" for t, n in expressed.items()))
+
+
 def check_page():
     run = subprocess.run([MOEPLAN, "explain", "cases", "--format", "json"], capture_output=True, text=True,
                          check=True)
@@ -207,6 +248,7 @@ check_files()
 check_cases()
 check_runs()
 check_examples()
+check_emitted()
 check_page()
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)
