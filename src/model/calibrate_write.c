@@ -230,6 +230,27 @@ write_link(const struct cluster *c, int at, const struct measurements *m, struct
 		str_add(out, "    origin: measured\n");
 }
 
+/* Only what the file said: the rest comes from the catalogue again. */
+static void
+write_host(const struct host *h, struct str *out)
+{
+	bool link = is_own(&h->link_Bps), memory = is_own(&h->memory_Bps);
+	bool size = is_own(&h->memory_bytes);
+
+	if (!link && !memory && !size)
+		return;
+	str_add(out, "host:\n");
+	if (link)
+		str_addf(out, "  GBps: %.6g\n", h->link_Bps.value / 1e9);
+	if (memory)
+		str_addf(out, "  memory_GBps: %.6g\n", h->memory_Bps.value / 1e9);
+	if (size)
+		str_addf(out, "  memory: %.0f\n", h->memory_bytes.value);
+	if (h->link_Bps.origin == ORIGIN_MEASURED || h->memory_Bps.origin == ORIGIN_MEASURED ||
+	    h->memory_bytes.origin == ORIGIN_MEASURED)
+		str_add(out, "  origin: measured\n");
+}
+
 /* --- the file --------------------------------------------------------------------------------- */
 
 static bool
@@ -257,6 +278,7 @@ write_all(const struct cluster *c, const struct measurements *m, struct str *out
 	str_add(out, "links:\n");
 	for (i = 0; i < c->n_levels; i++)
 		write_link(c, i, m, out);
+	write_host(&c->host, out);
 	if (hidden > 0)
 		str_addf(out, "hidden_all_to_all: %.3g\n", hidden);
 	if (c->reserve_bytes)

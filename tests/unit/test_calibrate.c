@@ -271,6 +271,80 @@ Test(calibrate, products_memory_and_overlap_are_kept, .init = setup, .fini = tea
 	cr_assert_float_eq(third->hidden_all_to_all, 0.7, 1e-9);
 }
 
+static struct cluster *
+read_cluster(const char *text, size_t length)
+{
+	const struct doc *doc = doc_parse(arena, diags, "cluster", text, length);
+	struct cluster *read = doc ? cluster_read(arena, diags, doc) : NULL;
+
+	cr_assert_not_null(read, "%s\n%s", diags->first ? diags->first->message : "", text);
+	return read;
+}
+
+static void
+same_level(const struct level *a, const struct level *b)
+{
+	cr_assert_eq(a->gpus, b->gpus);
+	cr_assert_float_eq(a->Bps.value, b->Bps.value, 1);
+	cr_assert_eq(a->Bps.origin, b->Bps.origin);
+	cr_assert_float_eq(a->latency_s.value, b->latency_s.value, 1e-12);
+	cr_assert_float_eq(a->oversubscription, b->oversubscription, 1e-12);
+	cr_assert_float_eq(a->spread, b->spread, 1e-12);
+	cr_assert_eq(a->all_to_all.n, 1);
+	cr_assert_eq(b->all_to_all.n, 1);
+	cr_assert_float_eq(
+	    traffic_Bps(&a->all_to_all, 2, 1e6), traffic_Bps(&b->all_to_all, 2, 1e6), 1);
+}
+
+/* A step alone changes nothing of what a file with every key says. */
+Test(calibrate, every_key_of_the_file_is_kept, .init = setup, .fini = teardown)
+{
+	static const char text[] =
+	    "schema: moeplan/cluster/v1\nname: mine\nnodes: 4\ngpus_per_node: 8\n"
+	    "gpu: {name: H100-SXM5-80GB, memory: 78GiB, hbm_GBps: 3000, bf16_tflops: 900, "
+	    "fp16_tflops: 910, fp8_tflops: 1800, matmul_ceiling: 0.7, gemm_half: 100, "
+	    "grouped: [[64, 0.4]], launch_us: 3, runtime: 2GiB, spread: 0.02, origin: measured}\n"
+	    "links:\n"
+	    "  scale_up: {domain_gpus: 4, GBps: 400, latency_us: 5, spread: 0.03, "
+	    "all_to_all: [[2, 1000, 30]], origin: measured}\n"
+	    "  in_node: {GBps: 40, latency_us: 6, spread: 0.04, all_to_all: [[2, 1000, 20]]}\n"
+	    "  scale_out: {nics_per_node: 4, Gbps: 200, latency_us: 9, oversubscription: 2, "
+	    "spread: 0.05, all_to_all: [[2, 1000, 10]]}\n"
+	    "host: {GBps: 33, memory_GBps: 250, memory: 100GiB, origin: measured}\n"
+	    "reserve: 3GiB\nhidden_all_to_all: 0.6\n";
+	struct cluster *a = read_cluster(text, sizeof(text) - 1), *b;
+	struct str out = str_new(arena);
+	int i;
+
+	cr_assert_eq(calibrate_cluster(diags, a, &m, 1, &out), 0);
+	b = read_cluster(out.text, out.length);
+	cr_assert_str_eq(a->name, b->name);
+	cr_assert_eq(a->world, b->world);
+	cr_assert_eq(a->gpus_per_node, b->gpus_per_node);
+	cr_assert_eq(a->domain_gpus, b->domain_gpus);
+	cr_assert_eq(a->nics_per_node, b->nics_per_node);
+	cr_assert_float_eq(a->gpu.usable_bytes.value, b->gpu.usable_bytes.value, 1);
+	cr_assert_float_eq(a->gpu.hbm_Bps.value, b->gpu.hbm_Bps.value, 1);
+	for (i = 0; i < FLOP_TYPES; i++)
+		cr_assert_float_eq(a->gpu.flops[i].value, b->gpu.flops[i].value, 1);
+	cr_assert_float_eq(a->gpu.matmul_ceiling.value, b->gpu.matmul_ceiling.value, 1e-9);
+	cr_assert_eq(b->gpu.matmul_ceiling.origin, ORIGIN_MEASURED);
+	cr_assert_float_eq(a->gpu.gemm_half, b->gpu.gemm_half, 1e-9);
+	cr_assert_float_eq(curve_value(&b->gpu.grouped, 64), 0.4, 1e-9);
+	cr_assert_float_eq(a->gpu.launch_s, b->gpu.launch_s, 1e-12);
+	cr_assert_float_eq(a->gpu.runtime_bytes, b->gpu.runtime_bytes, 1);
+	cr_assert_float_eq(a->gpu.spread, b->gpu.spread, 1e-12);
+	cr_assert_eq(a->n_levels, b->n_levels);
+	for (i = 0; i < a->n_levels; i++)
+		same_level(&a->levels[i], &b->levels[i]);
+	cr_assert_float_eq(b->host.link_Bps.value, 33e9, 1);
+	cr_assert_float_eq(b->host.memory_Bps.value, 250e9, 1);
+	cr_assert_float_eq(b->host.memory_bytes.value, 100 * 0x1p30, 1);
+	cr_assert_eq(b->host.link_Bps.origin, ORIGIN_MEASURED);
+	cr_assert_eq(a->reserve_bytes, b->reserve_bytes);
+	cr_assert_float_eq(a->hidden_all_to_all, b->hidden_all_to_all, 1e-12);
+}
+
 Test(calibrate, several_reports_are_merged, .init = setup, .fini = teardown)
 {
 	cr_assert_eq(add(report(320e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
