@@ -26,18 +26,32 @@ verdict_of(double low, double high, double capacity)
 	return high > capacity ? VERDICT_AT_RISK : VERDICT_FITS;
 }
 
+/* Stages in a row share a node where they have fewer GPUs than it. */
+void
+add_host_bytes(const struct evaluator *e, const struct strategy *s, int stage, double gpu_bytes,
+    double *node_bytes, struct estimate *estimate)
+{
+	int64_t gpus = e->cluster->gpus_per_node, of_stage = s->world / s->pp;
+	int64_t stages = gpus > of_stage ? gpus / of_stage : 1;
+
+	if (stage % stages == 0)
+		*node_bytes = 0;
+	*node_bytes += gpu_bytes * fmin((double)gpus, (double)of_stage);
+	estimate->host_bytes = fmax(estimate->host_bytes, *node_bytes);
+}
+
 static void
 memory_of_stages(const struct evaluator *e, const struct strategy *s, struct costs *c,
     const struct layout *layout, struct stage_memory *stages, struct estimate *estimate)
 {
-	double skewed_low = 0, skewed_high = 0;
+	double skewed_low = 0, skewed_high = 0, node_bytes = 0;
 
 	estimate->worst_bytes = -1;
 	for (int i = 0; i < layout->pp; i++) {
 		struct stage_memory one, *m = stages ? &stages[i] : &one;
 
 		stage_memory(e, s, c, layout, i, stages != NULL, m);
-		estimate->host_bytes += m->host_bytes / layout->pp;
+		add_host_bytes(e, s, i, m->host_bytes, &node_bytes, estimate);
 		skewed_low = fmax(skewed_low, m->skewed_bytes * m->low_bytes / m->total_bytes);
 		skewed_high = fmax(skewed_high, m->skewed_bytes * m->high_bytes / m->total_bytes);
 		if (m->total_bytes > estimate->worst_bytes) {
@@ -72,14 +86,18 @@ step_band(const struct evaluator *e, const struct strategy *s, struct estimate *
 	estimate->step_high_s = estimate->step_s * high;
 }
 
-/* All GPUs of a node share its memory. */
+bool
+host_overflows(const struct cluster *cluster, const struct estimate *estimate)
+{
+	double capacity = cluster->host.memory_bytes.value;
+
+	return capacity > 0 && estimate->host_bytes > capacity;
+}
+
 static void
 memory_of_host(const struct evaluator *e, struct estimate *estimate)
 {
-	double capacity = e->cluster->host.memory_bytes.value;
-
-	estimate->host_bytes *= (double)e->cluster->gpus_per_node;
-	if (capacity > 0 && estimate->host_bytes > capacity)
+	if (host_overflows(e->cluster, estimate))
 		estimate->verdict = estimate->skewed_verdict = VERDICT_OOM;
 }
 

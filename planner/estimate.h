@@ -73,7 +73,7 @@ struct estimate {
 	double worst_bytes;       /* total of the worst stage */
 	double worst_low_bytes, worst_high_bytes; /* its band: four of five runs lie inside */
 	double capacity_bytes;    /* usable - reserve */
-	double host_bytes;        /* of a node's memory that what is offloaded takes */
+	double host_bytes;        /* of the fullest node's memory, by what is offloaded */
 	enum verdict verdict;     /* at the job's load */
 	enum verdict skewed_verdict; /* at 1.7 x the mean */
 
@@ -89,6 +89,9 @@ struct estimate {
 	double mfu;                   /* of the datasheet peak of the precision */
 	int slowest_stage;
 };
+
+/* Does what is offloaded exceed the memory of a node, where that is known? */
+bool host_overflows(const struct cluster *cluster, const struct estimate *estimate);
 
 /*
  * What is the same for every strategy of one run: the model's tensor sums, the

@@ -200,6 +200,10 @@ void stage_memory(const struct evaluator *evaluator, const struct strategy *stra
     struct costs *costs, const struct layout *layout, int stage, bool with_skew,
     struct stage_memory *memory);
 
+/* Bytes that each GPU of the next stage keeps on its host; `node_bytes` is 0 before stage 0. */
+void add_host_bytes(const struct evaluator *evaluator, const struct strategy *strategy, int stage,
+    double gpu_bytes, double *node_bytes, struct estimate *estimate);
+
 /* The linear form of both, for the pipeline split. */
 void stage_costs(const struct evaluator *evaluator, const struct strategy *strategy,
     const struct costs *costs, struct stage_costs *out);

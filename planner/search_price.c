@@ -110,11 +110,12 @@ set_exact(const struct search *search, struct candidate *c, const struct estimat
 static double
 host_excess(const struct search *search, const struct estimate *estimate)
 {
-	double capacity = search->cluster->host.memory_bytes.value;
+	const struct cluster *cluster = search->cluster;
 
-	if (capacity <= 0)
+	if (!host_overflows(cluster, estimate))
 		return 0;
-	return (estimate->host_bytes - capacity) / (double)search->cluster->gpus_per_node;
+	return (estimate->host_bytes - cluster->host.memory_bytes.value) /
+	    fmin((double)cluster->gpus_per_node, (double)estimate->strategy.world);
 }
 
 /* A lower bound of the step on the candidate's layout is all that is known. */

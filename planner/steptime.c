@@ -412,6 +412,7 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
     const struct layout *layout, double limit_s, struct arena *scratch, struct estimate *estimate)
 {
 	double once_s = step_constant_s(e, s), schedule_s, slowest_s, longest_s = 0, alone_s, m;
+	double node_bytes = 0;
 	int chunks[LAYOUT_MAX_CHUNKS], n;
 	struct chunk_times chunk_times;
 	struct schedule_times times;
@@ -429,7 +430,7 @@ step_time(const struct evaluator *e, const struct strategy *s, const struct cost
 		if (i == stage)
 			slowest = *now;
 		longest_s = fmax(longest_s, stage_after_s(now));
-		estimate->host_bytes += now->host_bytes / layout->pp;
+		add_host_bytes(e, s, i, now->host_bytes, &node_bytes, estimate);
 	}
 	if (scratch && limit_s < INFINITY) {
 		estimate->step_s = schedule_least(&times) + longest_s + once_s;

@@ -179,8 +179,10 @@ print_memory(struct request *request, const struct check_report *report)
 			text_line(request, "memory", "not judged: %s", report->no_estimate);
 		return;
 	}
-	text_line(request, "memory", "%s: stage %d of %d needs %s %s of %s (%s)",
-	    text_verdict(request, estimate->verdict), estimate->worst_stage, estimate->n_stages,
+	text_line(request, "memory", "%s: %sstage %d of %d needs %s %s of %s (%s)",
+	    text_verdict(request, estimate->verdict),
+	    host_overflows(report->cluster, estimate) ? "a node's memory is too small; " : "",
+	    estimate->worst_stage, estimate->n_stages,
 	    units_gib_number(arena, estimate->worst_bytes),
 	    text_band(request, estimate->worst_bytes, estimate->worst_low_bytes,
 		estimate->worst_high_bytes),

@@ -43,8 +43,10 @@ print_verdict(struct request *request, const struct estimate *estimate)
 	struct arena *arena = request->arena;
 	double host = request->cluster->host.memory_bytes.value;
 
-	text_line(request, "verdict", "%s: stage %d needs %s %s of %s (%s)",
-	    text_verdict(request, estimate->verdict), estimate->worst_stage,
+	text_line(request, "verdict", "%s: %sstage %d needs %s %s of %s (%s)",
+	    text_verdict(request, estimate->verdict),
+	    host_overflows(request->cluster, estimate) ? "a node's memory is too small; " : "",
+	    estimate->worst_stage,
 	    units_gib_number(arena, estimate->worst_bytes),
 	    text_band(request, estimate->worst_bytes, estimate->worst_low_bytes,
 		estimate->worst_high_bytes),

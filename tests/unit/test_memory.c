@@ -278,3 +278,59 @@ Test(memory, activations_in_host_memory)
 	cr_assert_eq(offloaded(&f, s, OFFLOAD_ACTIVATIONS, 1).verdict, VERDICT_OOM);
 	fixture_free(&f);
 }
+
+/* The first of eight stages, a node each, holds the passes of eight micro-batches, the last one. */
+Test(memory, the_fullest_node_decides)
+{
+	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x8");
+	struct strategy s = fixture_strategy(&f, 1, 1, 8, 1, 8, 1, 256, 4096);
+	struct evaluator *e = fixture_evaluator(&f, 4096);
+	struct stage_memory stages[8];
+	struct estimate estimate;
+	struct layout layout;
+
+	s.offload = OFFLOAD_ACTIVATIONS;
+	s.offload_fraction = 1;
+	layout_even(&layout, f.model->layers, 8, 1);
+	evaluate(e, &s, &layout, stages, &estimate);
+	cr_assert_float_eq(stages[0].host_bytes, 8 * stages[7].host_bytes, 1);
+	cr_assert_float_eq(estimate.host_bytes, 8 * stages[0].host_bytes, 1);
+	fixture_free(&f);
+}
+
+/* Eight GPUs of one node, one a stage: it holds what all stages hold. */
+Test(memory, stages_that_share_a_node_add_up)
+{
+	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100");
+	struct strategy s = fixture_strategy(&f, 1, 1, 8, 1, 1, 1, 256, 4096);
+	struct stage_memory stages[8];
+	struct estimate estimate;
+	double sum = 0;
+
+	s.offload = OFFLOAD_ACTIVATIONS;
+	s.offload_fraction = 1;
+	evaluate(fixture_evaluator(&f, 4096), &s, NULL, stages, &estimate);
+	for (int i = 0; i < 8; i++)
+		sum += stages[i].host_bytes;
+	cr_assert_gt(sum, 0);
+	cr_assert_float_eq(estimate.host_bytes, sum, 1e-9 * sum);
+	fixture_free(&f);
+}
+
+/* Half a node's GPUs take what they take, not what eight would. */
+Test(memory, a_node_that_is_not_full_holds_less)
+{
+	struct fixture f = fixture_new("qwen3-30b-a3b", NULL, "dgx-h100");
+	struct strategy s = fixture_strategy(&f, 1, 1, 1, 1, 4, 1, 256, 4096);
+	struct evaluator *e = fixture_evaluator(&f, 4096);
+	struct stage_memory stage;
+	struct estimate estimate;
+
+	s.world = 4;
+	s.offload = OFFLOAD_ACTIVATIONS;
+	s.offload_fraction = 1;
+	strategy_derive(&s, f.model, f.cluster->world);
+	evaluate(e, &s, NULL, &stage, &estimate);
+	cr_assert_float_eq(estimate.host_bytes, 4 * stage.host_bytes, 1);
+	fixture_free(&f);
+}
