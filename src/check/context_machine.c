@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/rules_names.h"
+#include "planner/rates.h"
 
 static struct value
 known(int64_t size)
@@ -218,6 +219,13 @@ verdict_term(const struct facts *facts)
 	const struct estimate *estimate = facts->check->estimate;
 
 	return estimate ? value_text(verdict_names[estimate->verdict]) : value_unset;
+}
+
+struct value
+skewed_load_term(const struct facts *facts)
+{
+	(void)facts;
+	return value_number(rate_table[RATE_SKEWED_LOAD].value);
 }
 
 struct value

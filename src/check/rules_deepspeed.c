@@ -209,8 +209,7 @@ const struct rule rules_deepspeed[] = {
 	},
 	{
 		.id = "DS-037", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR, .grid = "1",
-		.message = "ZeRO stage {zero} with a pipeline of {pp} stages: at most stage "
-		    "{max_stage_with_pp: 1}",
+		.message = "ZeRO stage {zero} with a pipeline of {pp} stages: at most stage 1",
 		.hint = "use stage 1, or no pipeline",
 		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/runtime/pipe/engine.py",
 	},

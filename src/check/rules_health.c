@@ -23,13 +23,13 @@ const struct rule rules_health[] = {
 	{
 		.id = "HEA-002", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "set(capacity) and capacity > 0 and trains and given(experts, 2) > 1",
-		.require = "capacity >= 1.7",
+		.require = "capacity >= skewed_load",
 		.message = "tokens are dropped from the first step on (capacity factor "
 		    "{capacity}): routing is most uneven then, and at the measured skew of {skew: "
-		    "1.7} x the mean the fullest experts lose {percent(1 - capacity / 1.7)} of "
-		    "their tokens",
-		.hint = "start dropless, or with a factor of {skew: 1.7} or more, and lower it "
-		    "later",
+		    "skewed_load} x the mean the fullest experts lose {percent(1 - capacity / "
+		    "skewed_load)} of their tokens",
+		.hint = "start dropless, or with a factor of {skew: skewed_load} or more, and "
+		    "lower it later",
 		.source = "planner/rates.c skewed_load (yanring/Megatron-MoE-ModelZoo: 1.70 to "
 		    "1.85)",
 	},

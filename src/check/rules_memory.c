@@ -10,6 +10,8 @@
 #define RUNTIME "3758096384"
 #define HOST_BYTES                                                                                 \
 	"if(said(host_mem_gib), given(host_mem_gib, 0) * " GIB_BYTES ", host_mem_gb * 1000000000)"
+/* Host memory of an offloaded optimizer over its 12 bytes a parameter, see MEM-008. */
+#define PINNED "2.24"
 #define NODES "given(nodes, ceil(world / 8))"
 #define NEED                                                                                       \
 	"if(given(offloaded, 'none') == 'none' and not given(optimizer_cpu_offload, 0), "          \
@@ -45,7 +47,7 @@ const struct rule rules_memory[] = {
 		.id = "MEM-003", .severity = SEVERITY_WARNING,
 		.when = "verdict == 'fits' and experts > 0",
 		.require = "skewed_verdict != 'oom'",
-		.message = "when the fullest expert rank gets 1.7 x the mean, a GPU needs "
+		.message = "when the fullest expert rank gets {skewed_load} x the mean, a GPU needs "
 		    "{gib(skewed_bytes)} of {gib(capacity_bytes)}",
 		.hint = "a capacity factor, a wider EP or more recomputation keeps room for uneven "
 		    "routing",
@@ -103,13 +105,13 @@ const struct rule rules_memory[] = {
 		.id = "MEM-008", .severity = SEVERITY_WARNING,
 		.when = "(given(optimizer_cpu_offload, 0) or said(offload_fraction)) and "
 		    "set(params) and (said(host_mem_gib) or said(host_mem_gb))",
-		.require = "2.24 * params * 12 * given(offload_fraction, 1) / (" NODES ") <= 0.8 * "
+		.require = PINNED " * params * 12 * given(offload_fraction, 1) / (" NODES ") <= 0.8 * "
 		    "(" HOST_BYTES ")",
 		.message = "an offloaded optimizer of {optimizer_gib: params * 12 * "
 		    "given(offload_fraction, 1) / (" NODES ") / " GIB_BYTES "} GiB a node was "
-		    "measured to take {ratio: 2.24} x as much with pinned copies and buffers: "
-		    "{measured_gb: 2.24 * params * 12 * given(offload_fraction, 1) / (" NODES ") / "
-		    "1000000000} GB of {have_gb: " HOST_BYTES " / 1000000000} GB",
+		    "measured to take " PINNED " x as much with pinned copies and buffers: "
+		    "{measured_gb: " PINNED " * params * 12 * given(offload_fraction, 1) / (" NODES
+		    ") / 1000000000} GB of {have_gb: " HOST_BYTES " / 1000000000} GB",
 		.hint = "leave a fifth of the host free: more nodes, or offload a fraction",
 		.source = "THUDM/slime#1851, vllm-project/vime#56 (measured)",
 	},
@@ -208,12 +210,11 @@ const struct rule rules_memory[] = {
 		    "{vocab_shard: vocab / tp} take {gib_6B: " LOGITS " * 6 / " GIB_BYTES "} GiB "
 		    "with an fp32 copy, {gib_10B: " LOGITS " * 10 / " GIB_BYTES "} GiB in unfused "
 		    "losses and {gib_16B: " LOGITS " * 16 / " GIB_BYTES "} GiB with their "
-		    "gradients (measured: {bytes_per_logit_eager: 6.07} and "
-		    "{bytes_per_logit_fused: 10.07} bytes a logit); a GPU has {gpu_gib: "
-		    "given(gpu_bytes, 80 * " GIB_BYTES ") / " GIB_BYTES "} GiB",
+		    "gradients; a GPU has {gpu_gib: given(gpu_bytes, 80 * " GIB_BYTES ") / "
+		    GIB_BYTES "} GiB",
 		.hint = "use a fused or chunked cross-entropy, more TP or CP, shorter sequences",
-		.source = "NovaSky-AI/SkyRL#1841 (6.07 and 10.07 bytes a logit measured); "
-		    "planner/rates.c logit_eager",
+		.source = "bytes a logit: 2 + an fp32 copy 4, its softmax 4, gradients 4 + 2; "
+		    "NovaSky-AI/SkyRL#1841 measured 6.07 and 10.07; planner/rates.c logit_eager",
 	},
 	{
 		.id = "MEM-017", .severity = SEVERITY_ERROR, .when = "said(fp32_logits_gib)",

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Do rules say yes and no where they should?
 
+constants no number that a finding tells is the same for every configuration
 files     ID-bad.* must break rule ID; ID-good.* must break no rule and not have ID among its findings.
           ID-good.args and ID-bad.args hold options, *.case.json are cases, everything else is a file
           to check. Every rule has both, and no file is without a rule.
@@ -17,6 +18,7 @@ import csv
 import glob
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -52,10 +54,14 @@ def errors(document):
     return [f"{d['rule']}: {d['message']}" for d in document["diagnostics"] if d["severity"] == "error"]
 
 
-def rule_ids():
+def rules():
     run = subprocess.run([MOEPLAN, "explain", "rules", "--format", "json"], capture_output=True, text=True,
                          check=True)
-    return [rule["id"] for rule in json.loads(run.stdout)["rules"]]
+    return json.loads(run.stdout)["rules"]
+
+
+def rule_ids():
+    return [rule["id"] for rule in rules()]
 
 
 # --- files ------------------------------------------------------------------------------------------
@@ -93,6 +99,14 @@ def check_files():
     for path in glob.glob(os.path.join(HERE, "*-good.*")) + glob.glob(os.path.join(HERE, "*-bad.*")):
         rule = os.path.basename(path).rsplit("-", 1)[0]
         count(rule in ids, f"{os.path.basename(path)} belongs to no rule")
+
+
+def check_constants():
+    """A number that a finding tells comes from the configuration: a constant would suit every case."""
+    for rule in rules():
+        text = " ".join(rule.get(key) or "" for key in ("condition", "message", "hint"))
+        constants = re.findall(r"[<{](?:\w+: *)?[0-9.]+[>}]", text)
+        count(not constants, f"{rule['id']} tells the same number of every configuration: {constants}")
 
 
 # --- cases ------------------------------------------------------------------------------------------
@@ -245,6 +259,7 @@ def check_page():
 
 
 check_files()
+check_constants()
 check_cases()
 check_runs()
 check_examples()
