@@ -50,14 +50,25 @@ or_before(double now, double before)
 	return now > 0 ? now : before;
 }
 
+/* The most that a copy can show: a cache that answers faster than the memory is no rate of it. An
+ * earlier measurement is no limit, it may have been a bad one. */
+static double
+most_Bps(const struct gpu *g)
+{
+	const struct gpu *row = gpu_find(g->name);
+
+	if (row)
+		return 1.05 * row->hbm_Bps.value;
+	return g->hbm_Bps.origin == ORIGIN_MEASURED ? INFINITY : 1.05 * g->hbm_Bps.value;
+}
+
 static struct gpu_numbers
 numbers_of(const struct gpu *g, const struct measurements *m)
 {
 	double memory = readings_median(&m->memory_Bps), best = readings_median(&m->matmul_flops);
 	double ceiling = half_peak(g) > 0 ? best / half_peak(g) : 0;
 	struct gpu_numbers n = {
-	    /* a cache that answers faster than the memory, or a wrong peak: no rate of this part */
-	    .memory = memory > 0 && memory <= 1.05 * g->hbm_Bps.value,
+	    .memory = memory > 0 && memory <= most_Bps(g),
 	    .matmul = ceiling > 0.01 && ceiling <= 1,
 	    .launch_s = or_before(readings_median(&m->launch_s), g->launch_s),
 	    .runtime_bytes = or_before(readings_median(&m->runtime_bytes), g->runtime_bytes),
@@ -289,6 +300,24 @@ write_all(const struct cluster *c, const struct measurements *m, struct str *out
 		measured_run_write(out->arena, &c->runs.rows[i], out);
 }
 
+/* What was measured and is not believed. */
+static void
+note_refused(struct diags *diags, const struct gpu *g, const struct measurements *m)
+{
+	struct gpu_numbers n = numbers_of(g, m);
+	struct loc nowhere = {NULL, 0, 0};
+
+	if (m->memory_Bps.n > 0 && !n.memory)
+		diag_add(diags, nowhere, NULL, SEVERITY_NOTE,
+		    "a memory rate of %.6g GB/s is left out: '%s' has at most %.6g GB/s",
+		    readings_median(&m->memory_Bps) / 1e9, g->name, most_Bps(g) / 1e9);
+	if (m->matmul_flops.n > 0 && !n.matmul)
+		diag_add(diags, nowhere, NULL, SEVERITY_NOTE,
+		    "a best product of %.4g TFLOP/s is left out, and those of experts with it: "
+		    "taken are 1 %% to 100 %% of the peak of '%s', %.6g TFLOP/s",
+		    readings_median(&m->matmul_flops) / 1e12, g->name, half_peak(g) / 1e12);
+}
+
 int
 calibrate_cluster(struct diags *diags, const struct cluster *c, const struct measurements *m,
     int added, struct str *out)
@@ -300,6 +329,7 @@ calibrate_cluster(struct diags *diags, const struct cluster *c, const struct mea
 		    "%d measured rings over nodes are left out: the links inside the node bound "
 		    "them",
 		    m->n_left_out);
+	note_refused(diags, &c->gpu, m);
 	if (added == 0 && !anything(c, m)) {
 		diag_error(diags, nowhere,
 		    "nothing was measured that a cluster file has a number for: a link takes "

@@ -345,6 +345,24 @@ Test(calibrate, every_key_of_the_file_is_kept, .init = setup, .fini = teardown)
 	cr_assert_float_eq(a->hidden_all_to_all, b->hidden_all_to_all, 1e-12);
 }
 
+/* A poor first measurement does not bar a better one; what the part cannot do is named. */
+Test(calibrate, readings_beyond_the_part, .init = setup, .fini = teardown)
+{
+	struct str out = str_new(arena);
+
+	cluster->gpu.hbm_Bps = (struct quantity){2e12, ORIGIN_MEASURED, NULL};
+	m.memory_Bps = (struct readings){1, {2.7e12}};
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 0, &out), 0);
+	cr_assert(strstr(out.text, "hbm_GBps: 2700 "), "%s", out.text);
+	cr_assert_eq(diags->notes, 0);
+	m.memory_Bps.values[0] = 9e12;
+	m.matmul_flops = (struct readings){1, {2e15}};
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 0, &out), 0);
+	cr_assert_eq(diags->notes, 2);
+	cr_assert(strstr(diags->first->message, "9000 GB/s"), "%s", diags->first->message);
+	cr_assert(strstr(diags->last->message, "2000 TFLOP/s"), "%s", diags->last->message);
+}
+
 Test(calibrate, several_reports_are_merged, .init = setup, .fini = teardown)
 {
 	cr_assert_eq(add(report(320e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
