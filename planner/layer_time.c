@@ -293,7 +293,7 @@ hidden_all_to_all(const struct layer_context *c)
 {
 	double measured = c->e->cluster->hidden_all_to_all;
 
-	return measured > 0 ? measured : rate_table[RATE_HIDDEN_EP].value;
+	return measured >= 0 ? measured : rate_table[RATE_HIDDEN_EP].value;
 }
 
 /*

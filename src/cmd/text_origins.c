@@ -204,7 +204,7 @@ text_origins(struct request *request, const struct strategy *strategy)
 	str_add(&request->out, "\nnumbers of the machine\n");
 	add_gpu(numbers, request->arena, &request->cluster->gpu);
 	add_levels(numbers, request->arena, request->cluster);
-	if (request->cluster->hidden_all_to_all > 0)
+	if (request->cluster->hidden_all_to_all >= 0)
 		add_measured(numbers, "all-to-all behind computation",
 		    units_percent(request->arena, request->cluster->hidden_all_to_all));
 	table_print(numbers, &request->out, 2);

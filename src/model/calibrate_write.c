@@ -278,7 +278,7 @@ anything(const struct cluster *c, const struct measurements *m)
 static void
 write_all(const struct cluster *c, const struct measurements *m, struct str *out)
 {
-	double hidden = or_before(readings_median(&m->hidden), c->hidden_all_to_all);
+	double hidden = m->hidden.n > 0 ? readings_median(&m->hidden) : c->hidden_all_to_all;
 	int i;
 
 	str_add(out, "schema: moeplan/cluster/v1\n");
@@ -290,7 +290,7 @@ write_all(const struct cluster *c, const struct measurements *m, struct str *out
 	for (i = 0; i < c->n_levels; i++)
 		write_link(c, i, m, out);
 	write_host(&c->host, out);
-	if (hidden > 0)
+	if (hidden >= 0)
 		str_addf(out, "hidden_all_to_all: %.3g\n", hidden);
 	if (c->reserve_bytes)
 		str_addf(out, "reserve: %llu\n", (unsigned long long)c->reserve_bytes);

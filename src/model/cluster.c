@@ -207,6 +207,7 @@ machine_build(struct arena *arena, struct diags *diags, struct loc loc, const st
 	cluster->gpu = m.gpu;
 	cluster->host = m.host;
 	cluster->reserve_bytes = m.reserve_bytes;
+	cluster->hidden_all_to_all = -1;
 	add_levels(cluster, &m);
 	cluster_set_nodes(cluster, m.nodes);
 	return cluster;

@@ -78,7 +78,7 @@ struct cluster {
 	int n_levels;
 	struct level levels[CLUSTER_MAX_LEVELS];
 	uint64_t reserve_bytes;    /* kept free on every GPU besides what the model predicts */
-	double hidden_all_to_all;  /* measured share that runs behind computation; 0: not measured */
+	double hidden_all_to_all;  /* measured share that runs behind computation; -1: not measured */
 	struct measured_runs runs; /* training steps that were timed on it */
 };
 

@@ -412,7 +412,8 @@ struct cluster *
 cluster_read(struct arena *arena, struct diags *diags, const struct doc *doc)
 {
 	struct field_context context = {arena, diags};
-	struct cluster_file file = {.scale_up.origin = ORIGIN_FILE,
+	struct cluster_file file = {.hidden_all_to_all = -1,
+	    .scale_up.origin = ORIGIN_FILE,
 	    .host.origin = ORIGIN_FILE,
 	    .in_node.origin = ORIGIN_FILE,
 	    .scale_out.origin = ORIGIN_FILE};

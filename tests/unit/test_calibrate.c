@@ -234,7 +234,7 @@ Test(calibrate, products_memory_and_overlap_are_kept, .init = setup, .fini = tea
 	str_add(&text,
 	    "{\"schema\": \"moeplan/probe/v1\", \"environment\": {\"comparable\": true}, "
 	    "\"device\": {\"memory_Bps\": 3e12, \"launch_s\": 2.5e-6}, \"overlap\": "
-	    "{\"hidden\": 0.7}, \"memory\": {\"stages\": [{\"measured\": "
+	    "{\"compute_s\": 3, \"communication_s\": 2, \"both_s\": 3.6}, \"memory\": {\"stages\": [{\"measured\": "
 	    "{\"outside_bytes\": 3e9}}]}, \"products\": [");
 	for (size = 256; size <= 8192; size *= 2) {
 		double fill = size / (size + 100);
@@ -361,6 +361,33 @@ Test(calibrate, readings_beyond_the_part, .init = setup, .fini = teardown)
 	cr_assert_eq(diags->notes, 2);
 	cr_assert(strstr(diags->first->message, "9000 GB/s"), "%s", diags->first->message);
 	cr_assert(strstr(diags->last->message, "2000 TFLOP/s"), "%s", diags->last->message);
+}
+
+/* The share of the all-to-all that is hidden, in the file; -1: the file has none. */
+static double
+hidden_of(double compute_s, double comm_s, double both_s)
+{
+	struct str text = str_new(arena), out = str_new(arena);
+
+	memset(&m.hidden, 0, sizeof(m.hidden));
+	str_addf(&text,
+	    "{\"environment\": {\"comparable\": true}, \"overlap\": {\"compute_s\": %g, "
+	    "\"communication_s\": %g, \"both_s\": %g, \"hidden\": 0.99}}",
+	    compute_s, comm_s, both_s);
+	cr_assert_eq(add(text.text), 0);
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 1, &out), 0);
+	return read_cluster(out.text, out.length)->hidden_all_to_all;
+}
+
+Test(calibrate, overlap_is_a_share_of_the_all_to_all, .init = setup, .fini = teardown)
+{
+	cr_assert_float_eq(cluster->hidden_all_to_all, -1, 0);
+	cr_assert_float_eq(hidden_of(4, 2, 5), 0.5, 1e-9);
+	cr_assert_float_eq(hidden_of(1, 4, 4.5), 0.125, 1e-9);
+	cr_assert_float_eq(hidden_of(2, 2, 4), 0, 1e-9);
+	cr_assert_float_eq(hidden_of(2, 2, 4.5), 0, 1e-9);
+	cr_assert_float_eq(hidden_of(1, 4, 4), -1, 0, "all of the products hid: more could have");
+	cr_assert_float_eq(hidden_of(0, 0, 0), -1, 0);
 }
 
 Test(calibrate, several_reports_are_merged, .init = setup, .fini = teardown)

@@ -95,3 +95,21 @@ Test(layer_time, few_heads_are_slow)
 	    1.05 * time_of(&f, &one, 0).forward[TIME_ATTENTION]);
 	fixture_free(&f);
 }
+
+/* Nothing hides where that was measured; where nothing was measured, some does. */
+Test(layer_time, a_measured_share_of_zero_hides_nothing)
+{
+	struct fixture f = fixture_new("qwen3-30b-a3b", NULL, "dgx-h100");
+	struct strategy s = fixture_strategy(&f, 1, 1, 1, 1, 8, 1, 64, 4096);
+	struct layer_time alone = time_of(&f, &s, 0), usual, zero;
+
+	s.overlap |= OVERLAP_EP;
+	usual = time_of(&f, &s, 0);
+	f.cluster->hidden_all_to_all = 0;
+	zero = time_of(&f, &s, 0);
+	cr_expect_eq(zero.hidden[TIME_ALL_TO_ALL], 0);
+	cr_expect_gt(usual.hidden[TIME_ALL_TO_ALL] + usual.alone_forward_s, 0);
+	cr_expect_float_eq(
+	    zero.forward[TIME_ALL_TO_ALL], alone.forward[TIME_ALL_TO_ALL], 1e-12);
+	fixture_free(&f);
+}
