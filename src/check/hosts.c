@@ -72,7 +72,7 @@ named(const char *filter, const struct doc *host)
 	return count;
 }
 
-int64_t
+static int64_t
 host_slots(const struct config *config, const struct doc *host)
 {
 	const char *include = import_word(config, CONFIG_NUMBERS, "include");
@@ -88,26 +88,40 @@ host_slots(const struct config *config, const struct doc *host)
 	return gpus > 0 && gpus < host->integer ? gpus : host->integer;
 }
 
+bool
+host_walk_next(struct host_walk *walk)
+{
+	const struct doc *hosts = walk->config->launch.hostfile;
+	int64_t most = number(walk->config, "num_nodes");
+
+	if (most > 0 && walk->count == most)
+		return false;
+	walk->host = walk->host ? walk->host->next : hosts ? hosts->first : NULL;
+	for (; walk->host; walk->host = walk->host->next) {
+		walk->slots = walk->host->is_integer ? host_slots(walk->config, walk->host) : 0;
+		if (walk->slots > 0 && walk->slots <= MAX_RANKS) {
+			walk->count++;
+			return true;
+		}
+	}
+	return false;
+}
+
 int64_t
 hosts_ranks(const struct config *config, int64_t *nodes, int64_t *each)
 {
-	const struct doc *host = config->launch.hostfile ? config->launch.hostfile->first : NULL;
-	int64_t most = number(config, "num_nodes"), count = 0, first = 0, ranks = 0;
+	struct host_walk walk = {.config = config};
+	int64_t first = 0, ranks = 0;
 	bool even = true;
 
-	for (; host; host = host->next) {
-		int64_t slots = host->is_integer ? host_slots(config, host) : 0;
-
-		if (slots <= 0 || slots > MAX_RANKS || (most > 0 && count == most))
-			continue;
-		first = first ? first : slots;
-		even = even && slots == first;
-		count++;
+	while (host_walk_next(&walk)) {
+		first = first ? first : walk.slots;
+		even = even && walk.slots == first;
 		if (ranks <= MAX_RANKS)
-			ranks += slots;
+			ranks += walk.slots;
 	}
 	if (nodes)
-		*nodes = count;
+		*nodes = walk.count;
 	if (each)
 		*each = even ? first : 0;
 	return ranks;

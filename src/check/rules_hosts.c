@@ -108,26 +108,37 @@ call_missing_hosts(const struct expr_scope *scope, const struct value *arguments
 	return value_list(items, n);
 }
 
-/* slots_left(): slots of each host that filters leave, hosts without any left out. */
 static struct value
-call_slots_left(const struct expr_scope *scope, const struct value *arguments, size_t count)
+started(const struct expr_scope *scope, bool filtered)
 {
 	const struct facts *facts = scope->context;
 	const struct doc *hosts = hosts_of(scope);
+	struct host_walk walk = {.config = facts->check->config};
 	struct value *items;
 	size_t n = 0;
 
-	(void)arguments, (void)count;
 	if (!hosts)
 		return value_undecided;
 	items = arena_array(scope->arena, hosts->count, sizeof(*items));
-	for (const struct doc *host = hosts->first; host; host = host->next) {
-		int64_t slots = host->is_integer ? host_slots(facts->check->config, host) : 0;
-
-		if (slots > 0)
-			items[n++] = value_int(slots);
-	}
+	while (host_walk_next(&walk))
+		items[n++] = value_int(filtered ? walk.slots : walk.host->integer);
 	return value_list(items, n);
+}
+
+/* slots_left(): slots that filters leave of each host that starts ranks. */
+static struct value
+call_slots_left(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)arguments, (void)count;
+	return started(scope, true);
+}
+
+/* slots_used(): slots that the hostfile gives each host that starts ranks. */
+static struct value
+call_slots_used(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	(void)arguments, (void)count;
+	return started(scope, false);
 }
 
 const struct expr_function host_functions[] = {
@@ -136,5 +147,6 @@ const struct expr_function host_functions[] = {
     {"missing_hosts", 1, 1, false, call_missing_hosts},
     {"short_host", 1, 1, false, call_short_host},
     {"slots_left", 0, 0, false, call_slots_left},
+    {"slots_used", 0, 0, false, call_slots_used},
     {.name = NULL},
 };

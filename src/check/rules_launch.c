@@ -155,10 +155,11 @@ const struct rule rules_launch[] = {
 	},
 	{
 		.id = "LAU-024", .severity = SEVERITY_ERROR, .silent = true,
-		.when = "said(slots) and said(num_gpus)", .require = "num_gpus <= min(slots)",
-		.message = "--num_gpus {num_gpus} on every host, and a host has {min(slots)} "
-		    "slots: the launcher starts them all the same",
-		.hint = "use {min(slots)}: --num_gpus counts those of one host",
+		.when = "said(slots) and said(num_gpus)",
+		.require = "num_gpus <= min(slots_used())",
+		.message = "--num_gpus {num_gpus} on every host, and a host has "
+		    "{min(slots_used())} slots: the launcher starts them all the same",
+		.hint = "use {min(slots_used())}: --num_gpus counts those of one host",
 		.source = RUNNER,
 	},
 	{
