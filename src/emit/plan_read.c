@@ -104,8 +104,7 @@ read_strategy(
 	    fields_read(strategy_fields, strategy, options_of(r->context.arena, map), NULL,
 		&r->context) != 0)
 		return -1;
-	/* Written for every framework; an option of Megatron alone. */
-	if (strategy->framework == FRAMEWORK_MEGATRON && strategy->pp > 1 && layout)
+	if (strategy->pp > 1 && layout)
 		strategy->layout = layout->text;
 	strategy_derive(strategy, plan->model, 0);
 	if (strategy_violations(strategy, plan->model, r->context.diags) > 0)

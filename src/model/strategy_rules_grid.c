@@ -31,8 +31,6 @@ find_foreign(const struct strategy *s, enum framework *owner)
 {
 	*owner = FRAMEWORK_MEGATRON;
 	if (s->framework != FRAMEWORK_MEGATRON) {
-		if (s->layout)
-			return "layout";
 		if (s->order)
 			return "order";
 		if (s->gtp > 1)
