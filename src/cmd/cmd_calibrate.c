@@ -181,6 +181,8 @@ add_log(struct calibration *c, const char *name, const struct log_facts *facts)
 	if (need_plan(c, name, arena_printf(request->arena, "a %s log", facts->format)) != 0)
 		return -1;
 	check_framework(c, name, facts->format);
+	if (log_check_sizes(request->diags, name, facts, &c->plan->strategy) != 0)
+		return -1;
 	step.step_s = log_step_s(facts, &c->plan->strategy);
 	if (!(step.step_s > 0))
 		return diag_error(request->diags, place(name),

@@ -5,7 +5,7 @@
  * PLAN is a plan or an estimate as JSON, MEASURED a probe's report, a training log or a profile. A
  * report brings its parts, scaled to what it ran; a log the median time of a step and the most
  * memory; a profile what ran beside what.
- * More than predicted by the tolerance is outside; less is no objection.
+ * More or less than predicted by the tolerance is outside.
  */
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 const struct field compare_fields[] = {
     {.name = "tolerance",
 	.arg = "PCT",
-	.help = "how much more than predicted is still right, percent (20)",
+	.help = "how far off a prediction is still right, percent (20)",
 	.kind = FIELD_NUMBER,
 	.offset = offsetof(struct request, tolerance_percent),
 	.min = 0,
@@ -35,6 +35,12 @@ number_of(const struct doc *map, const char *key)
 	return value && value->kind == DOC_NUMBER && isfinite(value->number) ? value->number : -1;
 }
 
+bool
+compare_outside(const struct comparison *c, const struct compare_row *row)
+{
+	return row->counts && fabs(row->measured - row->predicted) > row->predicted * c->tolerance;
+}
+
 static void
 add_row(struct comparison *c, const char *name, enum compare_unit unit, double predicted,
     double measured, bool counts)
@@ -46,7 +52,7 @@ add_row(struct comparison *c, const char *name, enum compare_unit unit, double p
 	*row = (struct compare_row){
 	    name, unit, predicted, measured, counts && predicted > 0 && measured >= 0};
 	c->n++;
-	if (row->counts && measured > predicted * (1 + c->tolerance))
+	if (compare_outside(c, row))
 		c->holds = false;
 }
 
@@ -146,7 +152,7 @@ compare_report(struct request *request, const struct doc *report, struct compari
 
 /* --- a training log --------------------------------------------------------------------------- */
 
-/* What a throughput is turned into a step by. */
+/* What a throughput is turned into a step by, and what the log may say too. */
 static struct strategy
 batch_of(const struct doc *plan)
 {
@@ -156,6 +162,9 @@ batch_of(const struct doc *plan)
 	strategy.global_batch = (int64_t)number_of(s, "global_batch");
 	strategy.seq_len = (int64_t)number_of(s, "seq_len");
 	strategy.world = (int64_t)number_of(s, "world_size");
+	strategy.tp = (int64_t)number_of(s, "tp");
+	strategy.pp = (int64_t)number_of(s, "pp");
+	strategy.ep = (int64_t)number_of(s, "ep");
 	return strategy;
 }
 
@@ -191,6 +200,8 @@ compare_log(struct request *request, const struct doc *plan, const char *path, s
 		    "Megatron-Bridge, DeepSpeed or torchtitan is read");
 		return STATUS_USAGE;
 	}
+	if (log_check_sizes(request->diags, path, &facts, &batch) != 0)
+		return STATUS_USAGE;
 	c->measured_by = facts.format;
 	step_s = log_step_s(&facts, &batch);
 	if (step_s > 0)

@@ -19,9 +19,11 @@ struct comparison {
 	double tolerance;	 /* a fraction */
 	int n;
 	struct compare_row rows[COMPARE_ROWS];
-	bool holds; /* nothing that counts is more than the tolerance over */
+	bool holds; /* nothing that counts is off by more than the tolerance */
 };
 
+/* The row is judged and off by more than the tolerance. */
+bool compare_outside(const struct comparison *comparison, const struct compare_row *row);
 void json_comparison(struct request *request, const struct comparison *comparison);
 void text_comparison(struct request *request, const struct comparison *comparison);
 

@@ -103,6 +103,28 @@ check_run(struct request *request, const struct measured_step *step)
 	    "the measured step cannot be compared: the cost of %s is not modelled", refusal);
 }
 
+/* No run of any class was ever this far outside its band: a wrong unit, or another job. */
+#define BELIEVED 10
+
+static int
+check_step(struct request *request, const struct measured_step *step)
+{
+	struct arena *arena = request->arena;
+	const struct estimate *e = &step->predicted;
+	struct loc nowhere = {NULL, 0, 0};
+
+	if (step->step_s <= BELIEVED * e->step_high_s && step->step_s >= e->step_low_s / BELIEVED)
+		return 0;
+	diag_error(request->diags, nowhere,
+	    "a step of %s is not believed: %s are predicted for this strategy, %s to %s for four "
+	    "of five runs, allowed is %d times as far",
+	    units_seconds(arena, step->step_s), units_seconds(arena, e->step_s),
+	    units_seconds(arena, e->step_low_s), units_seconds(arena, e->step_high_s), BELIEVED);
+	diag_last_hint(request->diags,
+	    "is it the step of this strategy? A time is in seconds or has its unit: 9.2s, 9200ms");
+	return -1;
+}
+
 int
 measured_step_add(struct request *request, struct measured_step *step)
 {
@@ -119,6 +141,8 @@ measured_step_add(struct request *request, struct measured_step *step)
 	if (check_run(request, step) != 0)
 		return -1;
 	predict(request, step);
+	if (check_step(request, step) != 0)
+		return -1;
 	params_count(step->model, &params);
 	run.parameters = params.total;
 	run.predicted_s = step->predicted.step_s;

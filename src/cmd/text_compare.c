@@ -22,6 +22,22 @@ value_text(struct arena *arena, const struct compare_row *row, double value)
 	}
 }
 
+/* "the prediction does not hold for step, memory allocated (tolerance 20 %)" */
+static void
+verdict(struct str *out, const struct comparison *c)
+{
+	const char *separator = " for ";
+	int i;
+
+	str_addf(out, "the prediction %s", c->holds ? "holds" : "does not hold");
+	for (i = 0; i < c->n; i++)
+		if (compare_outside(c, &c->rows[i])) {
+			str_addf(out, "%s%s", separator, time_part_label(c->rows[i].name));
+			separator = ", ";
+		}
+	str_addf(out, " (tolerance %.0f %%)\n", 100 * c->tolerance);
+}
+
 void
 text_comparison(struct request *request, const struct comparison *c)
 {
@@ -44,6 +60,5 @@ text_comparison(struct request *request, const struct comparison *c)
 			    row->counts ? "" : " (not judged)");
 	}
 	table_print(table, &request->out, 0);
-	str_addf(&request->out, "the prediction %s (tolerance %.0f %%)\n",
-	    c->holds ? "holds" : "does not hold", 100 * c->tolerance);
+	verdict(&request->out, c);
 }

@@ -9,6 +9,8 @@
  *   DeepSpeed        pipeline engine: "iter time (s): 1.234"; utils/timer.py:
  *                    "CurrSamplesPerSec=36.1, MemAllocated=12.3GB, MaxMemAllocated=23.4GB" (2^30)
  *   torchtitan       components/metrics.py: "memory: 71.31GiB(90.2%)  tps: 5,762  tflops: 333.9"
+ * Of the job itself, Megatron-LM prints "using world size: 32, ..." and its arguments, DeepSpeed
+ * its configuration, torchtitan "Building device mesh ..." and "Trainer is initialized with ...".
  * A framework that prints one step on two lines is counted once: the series with most numbers is
  * taken. Colours are stepped over. The median leaves out the first fifth, which is warming up.
  */
@@ -19,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/numeric.h"
+#include "base/str.h"
 #include "model/strategy.h"
 #include "model/training_log.h"
 
@@ -45,6 +48,29 @@ static const struct {
 };
 enum { KEYS = sizeof(keys) / sizeof(keys[0]), LINE_ROOM = 16384, KEPT = 8192 };
 
+/* A size of the job stands behind `before` on lines that hold `line`. */
+static const struct {
+	const char *line, *before;
+	enum log_size size;
+} size_keys[] = {
+    {"using world size:", "using world size:", LOG_WORLD},
+    {"using world size:", "tensor-model-parallel size:", LOG_TP},
+    {"using world size:", "pipeline-model-parallel size:", LOG_PP},
+    {" tensor_model_parallel_size .", "_size ", LOG_TP},
+    {" pipeline_model_parallel_size .", "_size ", LOG_PP},
+    {" expert_model_parallel_size .", "_size ", LOG_EP},
+    {" seq_length .", "_length ", LOG_SEQ_LEN},
+    {" global_batch_size .", "_size ", LOG_GLOBAL_BATCH},
+    {" iteration ", "global batch size:", LOG_GLOBAL_BATCH},
+    {" train_batch_size .", "_size ", LOG_GLOBAL_BATCH},
+    {"Building device mesh", " tp=", LOG_TP},
+    {"Building device mesh", " pp=", LOG_PP},
+    {"Building device mesh", " ep=", LOG_EP},
+    {"Trainer is initialized with", "global batch size ", LOG_GLOBAL_BATCH},
+    {"Trainer is initialized with", "sequence length ", LOG_SEQ_LEN},
+};
+enum { SIZE_KEYS = sizeof(size_keys) / sizeof(size_keys[0]) };
+
 /* Numbers of one key; when all places are taken every second one is dropped, and so on. */
 struct series {
 	int64_t seen, stride;
@@ -54,6 +80,7 @@ struct series {
 
 struct log_reader {
 	struct series series[KEYS];
+	int64_t sizes[LOG_SIZES];
 	char line[LINE_ROOM + 1];
 	size_t length;
 	bool escape; /* inside a colour: ESC [ ... letter */
@@ -103,11 +130,31 @@ number_at(const char *at)
 }
 
 static void
+read_sizes(struct log_reader *r)
+{
+	size_t i;
+
+	for (i = 0; i < SIZE_KEYS; i++) {
+		const char *at = strstr(r->line, size_keys[i].line);
+		double value;
+
+		at = at ? strstr(at, size_keys[i].before) : NULL;
+		if (!at)
+			continue;
+		at += strlen(size_keys[i].before);
+		value = number_at(at + strspn(at, " .")); /* "seq_length ........ 4096" */
+		if (value >= 1 && value < 1e15)
+			r->sizes[size_keys[i].size] = (int64_t)value;
+	}
+}
+
+static void
 read_line(struct log_reader *r)
 {
 	size_t i;
 
 	r->line[r->length] = '\0';
+	read_sizes(r);
 	for (i = 0; i < KEYS; i++) {
 		const char *at = strstr(r->line, keys[i].before);
 		double value;
@@ -212,6 +259,7 @@ finish(struct log_reader *r, struct log_facts *facts)
 
 	read_line(r);
 	memset(facts, 0, sizeof(*facts));
+	memcpy(facts->sizes, r->sizes, sizeof(facts->sizes));
 	for (i = 0; i < sizeof(timed) / sizeof(timed[0]) && !facts->format; i++) {
 		key = fullest(r, timed[i]);
 		if (key < 0)
@@ -262,6 +310,29 @@ log_read_file(struct arena *arena, struct diags *diags, const char *path, struct
 	if (file != stdin && fclose(file) != 0)
 		return -1;
 	return diags->errors > errors ? -1 : 0;
+}
+
+int
+log_check_sizes(struct diags *diags, const char *name, const struct log_facts *facts,
+    const struct strategy *s)
+{
+	static const char *const names[LOG_SIZES] = {
+	    "world size", "global batch", "sequence length", "TP", "PP", "EP"};
+	const int64_t planned[LOG_SIZES] = {
+	    s->world, s->global_batch, s->seq_len, s->tp, s->pp, s->ep};
+	struct str text = str_new(diags->arena);
+	int i;
+
+	for (i = 0; i < LOG_SIZES; i++)
+		if (facts->sizes[i] > 0 && planned[i] > 0 && facts->sizes[i] != planned[i])
+			str_addf(&text, "%s%s %lld, the plan has %lld", text.length ? "; " : "",
+			    names[i], (long long)facts->sizes[i], (long long)planned[i]);
+	if (text.length == 0)
+		return 0;
+	diag_error(diags, (struct loc){name, 0, 0}, "the log is of another run: %s", text.text);
+	diag_last_hint(
+	    diags, "give the plan or the estimate that this run was started from, or its log");
+	return -1;
 }
 
 double

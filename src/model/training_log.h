@@ -11,6 +11,9 @@
 struct arena;
 struct strategy;
 
+/* What a log says of the job itself. */
+enum log_size { LOG_WORLD, LOG_GLOBAL_BATCH, LOG_SEQ_LEN, LOG_TP, LOG_PP, LOG_EP, LOG_SIZES };
+
 /* What a training log says of its steps; 0: not said. Medians without the first fifth. */
 struct log_facts {
 	const char *format;			/* "Megatron-LM", "DeepSpeed", "torchtitan" */
@@ -20,6 +23,7 @@ struct log_facts {
 	double tokens_per_s_per_gpu;
 	double tflops_per_gpu;			/* by the framework's own counter */
 	double allocated_bytes, reserved_bytes; /* most of any line */
+	int64_t sizes[LOG_SIZES];		/* as said last: a batch may grow */
 };
 
 /*
@@ -29,6 +33,10 @@ struct log_facts {
 bool log_read_text(struct arena *arena, const char *text, size_t length, struct log_facts *facts);
 int log_read_file(
     struct arena *arena, struct diags *diags, const char *path, struct log_facts *facts);
+
+/* -1 and an error that names both when the log's sizes are not those of the strategy. */
+int log_check_sizes(struct diags *diags, const char *name, const struct log_facts *facts,
+    const struct strategy *strategy);
 
 /* Seconds of a step, from its time or from its throughput by the strategy that ran; 0 unknown. */
 double log_step_s(const struct log_facts *facts, const struct strategy *strategy);

@@ -148,3 +148,46 @@ Test(training_log, a_file_that_is_not_there)
 	cr_assert_eq(log_read_file(arena, diags, "/no/such/log", &facts), -1);
 	cr_assert_eq(diags->errors, 1);
 }
+
+/* Arguments, iterations, and the words that stand without a space before them. */
+Test(training_log, sizes_of_the_job)
+{
+	struct strategy strategy = {.world = 32, .tp = 2, .pp = 4, .ep = 8, .global_batch = 256,
+	    .seq_len = 4096};
+	struct diags *diags = diags_new(arena);
+	struct log_facts facts;
+
+	cr_assert(read_log("using world size: 32, data-parallel size: 4, hierarchical "
+			   "context-parallel sizes: Nonetensor-model-parallel size: 2, "
+			   "encoder-tensor-model-parallel size: 1, pipeline-model-parallel size: 4\n"
+			   "  encoder_seq_length .................. 512\n"
+			   "  expert_model_parallel_size .......... 8\n"
+			   "  seq_length .......................... 4096\n"
+			   " iteration 1/ 9 | elapsed time per iteration (ms): 90.0 | global batch "
+			   "size:   128 |\n"
+			   " iteration 2/ 9 | elapsed time per iteration (ms): 90.0 | global batch "
+			   "size:   256 |\n",
+	    &facts));
+	cr_assert_eq(log_check_sizes(diags, "log", &facts, &strategy), 0);
+	strategy.pp = 2;
+	cr_assert_eq(log_check_sizes(diags, "log", &facts, &strategy), -1);
+	cr_assert_str_eq(
+	    diags->last->message, "the log is of another run: PP 4, the plan has 2");
+	strategy = (struct strategy){.tp = 1, .pp = 2, .ep = 4, .global_batch = 64, .seq_len = 8192};
+	cr_assert(read_log("Building device mesh with parallelism: pp=2, dp_replicate=1, "
+			   "dp_shard=8, cp=1, tp=1, ep=4, etp=1\n"
+			   "Trainer is initialized with local batch size 8, global batch size 64, "
+			   "gradient accumulation steps 1, sequence length 8192, total steps 10\n"
+			   "step: 1  loss: 7.5  memory: 0.39GiB(0.13%)  tps: 68  tflops: 0.02\n",
+	    &facts));
+	cr_assert_eq(log_check_sizes(diags, "log", &facts, &strategy), 0);
+	strategy.ep = 8;
+	strategy.seq_len = 4096;
+	cr_assert_eq(log_check_sizes(diags, "log", &facts, &strategy), -1);
+	cr_assert(read_log("[INFO] [config.py:1003:print]   train_batch_size ............. 512\n"
+			   "[INFO] [config.py:1003:print]   world_size ............. 2\n"
+			   "iter time (s): 1.5\n",
+	    &facts));
+	cr_assert_eq(facts.sizes[LOG_GLOBAL_BATCH], 512);
+	cr_assert_eq(facts.sizes[LOG_WORLD], 0, "DeepSpeed prints its data-parallel ranks there");
+}
