@@ -6,7 +6,8 @@
  * in each of N units of the level below, a rank sends over the level that holds them all
  *   all-to-all                   S (1 - i/n)
  *   all-gather, reduce-scatter   S (N-1)/N/i, all i links working (within the first level i = 1)
- *   all-reduce                   twice that.
+ *   all-reduce                   twice that
+ *   send and receive             S, to the next rank.
  * A ring that the links below bound, by the rates that the cluster has, says nothing of this level
  * and is left out.
  */
@@ -17,27 +18,71 @@
 #include "base/numeric.h"
 #include "model/calibrate.h"
 
+enum pattern { PATTERN_RING, PATTERN_TO_ALL, PATTERN_NEXT };
+
+/* As the probe and as nccl-tests call them. */
+static const struct collective {
+	const char *name;
+	enum pattern pattern;
+	double rounds; /* over the whole ring */
+} collectives[] = {
+    {"all_reduce", PATTERN_RING, 2},
+    {"all_gather", PATTERN_RING, 1},
+    {"reduce_scatter", PATTERN_RING, 1},
+    {"all_to_all", PATTERN_TO_ALL, 1},
+    {"alltoall", PATTERN_TO_ALL, 1},
+    {"sendrecv", PATTERN_NEXT, 1},
+};
+enum { COLLECTIVES = sizeof(collectives) / sizeof(collectives[0]) };
+
+static const struct collective *
+collective_find(const char *name)
+{
+	int i;
+
+	for (i = 0; i < COLLECTIVES; i++)
+		if (strcmp(collectives[i].name, name) == 0)
+			return &collectives[i];
+	return NULL;
+}
+
 static double
 ring_bytes(double bytes, double units, double inside)
 {
 	return bytes * (units - 1) / units / inside;
 }
 
+static double
+wire_bytes(const struct collective *op, double ranks, double inside, double bytes)
+{
+	if (op->pattern == PATTERN_TO_ALL)
+		return bytes * (1 - inside / ranks);
+	if (op->pattern == PATTERN_NEXT)
+		return bytes;
+	return op->rounds * ring_bytes(bytes, ranks / inside, inside);
+}
+
 int
 calibrate_add_sample(struct diags *diags, struct loc loc, const struct cluster *cluster,
-    struct measurements *m, int level, const char *op, double ranks, double inside, double bytes,
+    struct measurements *m, int level, const char *name, double ranks, double inside, double bytes,
     double seconds)
 {
-	double twice = strstr(op, "all_reduce") ? 2 : 1, units = ranks / inside;
-	bool to_all = strstr(op, "all_to_all") || strstr(op, "alltoall");
-	struct sample s = {level, to_all, units,
-	    to_all ? bytes * (1 - inside / ranks) : twice * ring_bytes(bytes, units, inside),
-	    twice * (ranks - 1), seconds};
+	const struct collective *op = collective_find(name);
+	struct sample s = {.level = level, .units = ranks / inside, .seconds = seconds};
 
-	if (!(units > 1) || !(inside >= 1) || !(bytes > 0) || !(seconds > 0))
+	if (!op)
+		return diag_error(diags, loc,
+		    "'%s' is no collective whose bytes are known: all_reduce, all_gather, "
+		    "reduce_scatter, all_to_all (alltoall), sendrecv",
+		    name);
+	if (!(s.units > 1) || !(inside >= 1) || !(bytes > 0) || !(seconds > 0))
 		return 0;
-	if (!to_all && level > 0 && inside > 1) {
-		double below = twice * ring_bytes(bytes, inside, 1) / cluster->levels[0].Bps.value;
+	s.all_to_all = op->pattern == PATTERN_TO_ALL;
+	s.wire_bytes = wire_bytes(op, ranks, inside, bytes);
+	s.peers = op->pattern == PATTERN_NEXT ? 1 : op->rounds * (ranks - 1);
+	if (op->pattern == PATTERN_RING && level > 0 && inside > 1) {
+		double below =
+		    op->rounds * ring_bytes(bytes, inside, 1) / cluster->levels[0].Bps.value;
 
 		if (below > s.wire_bytes / cluster->levels[level].Bps.value) {
 			m->n_left_out++;
@@ -199,7 +244,7 @@ struct nccl_tests {
 	double ranks;
 	char hosts[64][64];
 	int n_hosts;
-	const char *op;
+	char op[32]; /* empty: not said */
 };
 
 /* "#  Rank  3 Group  0 Pid 123 on  node-a device  3 [0x1b] NVIDIA H100 80GB HBM3" */
@@ -228,9 +273,6 @@ nccl_rank(const char *line, size_t length, struct nccl_tests *t)
 	}
 }
 
-static const char *const nccl_ops[] = {
-    "all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv", "broadcast", NULL};
-
 static bool
 contains(const char *line, size_t length, const char *word)
 {
@@ -242,19 +284,33 @@ contains(const char *line, size_t length, const char *word)
 	return false;
 }
 
+/* "# Collective test starting: alltoall_perf": the word before "_perf", cut to the room. */
+static void
+nccl_program(const char *line, size_t length, struct nccl_tests *t)
+{
+	static const char after[] = "_perf";
+	size_t n = sizeof(after) - 1, end, start;
+
+	for (end = 0; end + n <= length && strncmp(line + end, after, n) != 0; end++)
+		;
+	if (end + n > length)
+		return;
+	for (start = end; start > 0 && !strchr(" \t/\"'", line[start - 1]); start--)
+		;
+	n = end - start < sizeof(t->op) ? end - start : sizeof(t->op) - 1;
+	memcpy(t->op, line + start, n);
+	t->op[n] = '\0';
+}
+
 static void
 nccl_comment(const char *line, size_t length, struct nccl_tests *t)
 {
-	int i;
 
 	if (contains(line, length, " Rank ") && contains(line, length, " device "))
 		nccl_rank(line, length, t);
-	for (i = 0; nccl_ops[i]; i++)
-		if (contains(line, length, nccl_ops[i]) && contains(line, length, "perf"))
-			t->op = nccl_ops[i];
+	nccl_program(line, length, t);
 }
 
-/* A ring's pattern when the program does not say which operation it timed. */
 static int
 nccl_row(struct diags *diags, const struct cluster *cluster, struct loc loc, const char *line,
     size_t length, const struct nccl_tests *t, struct measurements *m, int *rows)
@@ -268,8 +324,16 @@ nccl_row(struct diags *diags, const struct cluster *cluster, struct loc loc, con
 	size = numeric_strtod(fields[0], NULL);
 	us = numeric_strtod(fields[5], NULL);
 	*rows += size > 0 && us > 0;
-	return calibrate_add_sample(diags, loc, cluster, m, level, t->op ? t->op : "all_gather",
-	    t->ranks, inside, size, us * 1e-6);
+	if (t->ranks < 2) /* the whole text is none of theirs */
+		return 0;
+	if (!t->op[0]) {
+		diag_error(diags, loc, "nothing before this row says which program timed it");
+		diag_last_hint(
+		    diags, "put its name above the rows, such as '# all_reduce_perf'");
+		return -1;
+	}
+	return calibrate_add_sample(
+	    diags, loc, cluster, m, level, t->op, t->ranks, inside, size, us * 1e-6);
 }
 
 int

@@ -173,6 +173,41 @@ Test(calibrate, nccl_tests_in_a_node, .init = setup, .fini = teardown)
 	cr_assert_eq(calibrate_fit(&m, cluster->n_levels - 1).samples, 0);
 }
 
+/* Two ranks of one host by this program; NULL: it does not say which. */
+static const char *
+two_ranks(const char *program)
+{
+	struct str text = str_new(arena);
+	double bytes;
+
+	if (program)
+		str_addf(&text, "# Collective test starting: %s\n", program);
+	str_add(&text, "#  Rank  0 Group  0 Pid 1 on  node device  0 [0x1b] NVIDIA H100\n"
+		       "#  Rank  1 Group  0 Pid 2 on  node device  1 [0x1c] NVIDIA H100\n");
+	for (bytes = 1 << 20; bytes < 2e9; bytes *= 8)
+		str_addf(&text, "  %.0f  %.0f  float  none  -1  %.6f  1  1  N/A\n", bytes, bytes / 4,
+		    5 + PEER_S * 1e6 + bytes / 399e9 * 1e6);
+	return text.text;
+}
+
+Test(calibrate, nccl_tests_that_send_all_of_it, .init = setup, .fini = teardown)
+{
+	cr_assert_eq(add(two_ranks("sendrecv_perf")), 0);
+	cr_assert_float_eq(calibrate_fit(&m, 0).Bps, 399e9, 1e8);
+	cr_assert_float_eq(calibrate_fit(&m, 0).latency_s, 5e-6, 1e-8);
+}
+
+Test(calibrate, nccl_tests_of_other_programs_are_refused, .init = setup, .fini = teardown)
+{
+	cr_assert_eq(add(two_ranks("broadcast_perf")), -1);
+	cr_assert(strstr(diags->last->message, "'broadcast'"), "%s", diags->last->message);
+	cr_assert_eq(add(two_ranks("reduce_perf")), -1, "no all_reduce and no reduce_scatter");
+	cr_assert_eq(add(two_ranks(NULL)), -1);
+	cr_assert_eq(diags->last->loc.line, 3);
+	cr_assert_eq(m.n_samples, 0);
+	cr_assert_eq(add(two_ranks("./build/reduce_scatter_perf -b 8")), 0);
+}
+
 /* A reduction over 2 nodes of 8 GPUs is bound inside the node; one GPU a node shows the network. */
 Test(calibrate, rings_that_say_nothing_of_the_network, .init = setup, .fini = teardown)
 {
