@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/doc.h"
 #include "base/numeric.h"
 #include "model/calibrate.h"
@@ -240,16 +241,22 @@ split_line(const char *line, size_t length, const char *fields[FIELDS])
 	return n;
 }
 
+/* Names stand in the text. */
+enum { MOST_HOSTS = 4096 };
 struct nccl_tests {
 	double ranks;
-	char hosts[64][64];
+	struct {
+		const char *name;
+		size_t length;
+	} hosts[MOST_HOSTS];
 	int n_hosts;
 	char op[32]; /* empty: not said */
 };
 
 /* "#  Rank  3 Group  0 Pid 123 on  node-a device  3 [0x1b] NVIDIA H100 80GB HBM3" */
-static void
-nccl_rank(const char *line, size_t length, struct nccl_tests *t)
+static int
+nccl_rank(struct diags *diags, struct loc loc, const char *line, size_t length,
+    struct nccl_tests *t)
 {
 	static const char before[] = " on ";
 	size_t i, n;
@@ -261,16 +268,19 @@ nccl_rank(const char *line, size_t length, struct nccl_tests *t)
 	i += sizeof(before) - 1;
 	while (i < length && line[i] == ' ')
 		i++;
-	for (n = 0; i + n < length && line[i + n] != ' ' && n < 63; n++)
+	for (n = 0; i + n < length && line[i + n] != ' '; n++)
 		;
 	t->ranks++;
-	for (j = 0; j < t->n_hosts; j++)
-		if (strlen(t->hosts[j]) == n && strncmp(t->hosts[j], line + i, n) == 0)
-			return;
-	if (t->n_hosts < 64 && n > 0) {
-		memcpy(t->hosts[t->n_hosts], line + i, n);
-		t->hosts[t->n_hosts++][n] = '\0';
-	}
+	for (j = t->n_hosts - 1; j >= 0; j--) /* a host's ranks follow each other */
+		if (t->hosts[j].length == n && memcmp(t->hosts[j].name, line + i, n) == 0)
+			return 0;
+	if (n == 0)
+		return 0;
+	if (t->n_hosts == MOST_HOSTS)
+		return diag_error(diags, loc, "ranks on more than %d hosts", MOST_HOSTS);
+	t->hosts[t->n_hosts].name = line + i;
+	t->hosts[t->n_hosts++].length = n;
+	return 0;
 }
 
 static bool
@@ -302,13 +312,15 @@ nccl_program(const char *line, size_t length, struct nccl_tests *t)
 	t->op[n] = '\0';
 }
 
-static void
-nccl_comment(const char *line, size_t length, struct nccl_tests *t)
+static int
+nccl_comment(struct diags *diags, struct loc loc, const char *line, size_t length,
+    struct nccl_tests *t)
 {
+	nccl_program(line, length, t);
 
 	if (contains(line, length, " Rank ") && contains(line, length, " device "))
-		nccl_rank(line, length, t);
-	nccl_program(line, length, t);
+		return nccl_rank(diags, loc, line, length, t);
+	return 0;
 }
 
 static int
@@ -340,7 +352,7 @@ int
 calibrate_add_nccl_tests(struct diags *diags, const struct cluster *cluster, const char *name,
     const char *text, size_t length, struct measurements *m)
 {
-	struct nccl_tests t = {0};
+	struct nccl_tests *t = arena_alloc(diags->arena, sizeof(*t));
 	struct loc loc = {name, 0, 0};
 	size_t at = 0;
 	int rows = 0;
@@ -350,18 +362,17 @@ calibrate_add_nccl_tests(struct diags *diags, const struct cluster *cluster, con
 		size_t n = newline ? (size_t)(newline - line) : length - at;
 
 		loc.line++;
-		if (line[0] == '#')
-			nccl_comment(line, n, &t);
-		else if (nccl_row(diags, cluster, loc, line, n, &t, m, &rows) != 0)
+		if ((line[0] == '#' ? nccl_comment(diags, loc, line, n, t)
+				    : nccl_row(diags, cluster, loc, line, n, t, m, &rows)) != 0)
 			return -1;
 		at += n + 1;
 	}
 	loc.line = 0;
-	if (t.ranks < 2 || rows == 0) {
+	if (t->ranks < 2 || rows == 0) {
 		diag_error(diags, loc,
 		    "neither the output of nccl-tests (%d ranks, %d rows) nor a training log with "
 		    "the time of its steps",
-		    (int)t.ranks, rows);
+		    (int)t->ranks, rows);
 		diag_last_hint(diags,
 		    "logs of Megatron-LM, Megatron-Bridge, DeepSpeed and torchtitan are known");
 		return -1;

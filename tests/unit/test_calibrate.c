@@ -173,6 +173,29 @@ Test(calibrate, nccl_tests_in_a_node, .init = setup, .fini = teardown)
 	cr_assert_eq(calibrate_fit(&m, cluster->n_levels - 1).samples, 0);
 }
 
+/* 128 nodes of 8 GPUs, all of a node's links busy at once; one of more hosts than anybody has. */
+Test(calibrate, nccl_tests_on_many_hosts, .init = setup, .fini = teardown)
+{
+	struct str text = str_new(arena), more = str_new(arena);
+	double bytes;
+	int i;
+
+	str_add(&text, "# all_gather_perf\n");
+	for (i = 0; i < 1024; i++)
+		str_addf(&text, "#  Rank  %d Group  0 Pid 1 on  node-%d device  %d\n", i, i / 8,
+		    i % 8);
+	for (bytes = 1 << 20; bytes < 2e9; bytes *= 8)
+		str_addf(&text, "  %.0f  1  float  none  -1  %.6f  1  1  N/A\n", bytes,
+		    20 + 1023 * PEER_S * 1e6 + bytes * 127 / 128 / 8 / 40e9 * 1e6);
+	cr_assert_eq(add(text.text), 0);
+	cr_assert_eq(m.n_left_out, 0);
+	cr_assert_float_eq(calibrate_fit(&m, cluster->n_levels - 1).Bps, 40e9, 1e8);
+	for (i = 0; i < 5000; i++)
+		str_addf(&more, "#  Rank  %d Group  0 Pid 1 on  node-%d device  0\n", i, i);
+	cr_assert_eq(add(more.text), -1);
+	cr_assert(strstr(diags->last->message, "4096 hosts"), "%s", diags->last->message);
+}
+
 /* Two ranks of one host by this program; NULL: it does not say which. */
 static const char *
 two_ranks(const char *program)
