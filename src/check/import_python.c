@@ -75,9 +75,7 @@ find_call(const struct python *p, const char *name)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (strcmp(calls[i].name, name) == 0 &&
-		    (calls[i].form != CONFIG_ACCELERATE ||
-			strstr(p->text->bytes, "from accelerate") ||
-			strstr(p->text->bytes, "import accelerate")))
+		    (calls[i].form != CONFIG_ACCELERATE || p->accelerate))
 			return &calls[i];
 	return NULL;
 }
@@ -229,13 +227,16 @@ take_name(struct python *p, int *found)
 bool
 import_is_python(const struct import_text *text)
 {
+	const char *import = strstr(text->bytes, " import ");
+
 	for (size_t i = 0; i < text->n_lines; i++) {
 		const char *line = text->bytes + text->lines[i];
-		size_t length = strcspn(line, "\n");
 
+		if (import && import < line)
+			import = strstr(line, " import ");
 		if (strncmp(line, "import ", 7) == 0 || strncmp(line, "def ", 4) == 0 ||
-		    (strncmp(line, "from ", 5) == 0 && length > 5 && strstr(line, " import ") &&
-			strstr(line, " import ") < line + length))
+		    (strncmp(line, "from ", 5) == 0 && import &&
+			import < line + strcspn(line, "\n")))
 			return true;
 	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -267,6 +268,8 @@ import_python(struct import *in, const struct import_text *text)
 	struct python p = {.in = in, .text = text};
 	int found = 0;
 
+	p.accelerate = strstr(text->bytes, "from accelerate") != NULL ||
+		       strstr(text->bytes, "import accelerate") != NULL;
 	p.names = import_container(in->arena, NULL, DOC_MAP, import_text_loc(text, 0));
 	python_read_names(&p);
 	for (p.at = 0; python_peek(&p) != '\0' && found < MAX_CALLS && !in->full;) {

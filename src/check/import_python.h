@@ -10,6 +10,7 @@ struct python {
 	struct import *in;
 	const struct import_text *text;
 	size_t at;
+	bool accelerate; /* the text imports it */
 	struct doc *names, *last_name; /* NAME = literal */
 };
 

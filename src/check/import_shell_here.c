@@ -48,7 +48,7 @@ shell_take_here_doc(struct shell *shell, struct shell_cursor *cursor)
 {
 	struct here_doc *doc = arena_alloc(shell->arena, sizeof(*doc)), **last = &cursor->here_docs;
 	struct str word = str_new(shell->arena);
-	size_t start = cursor->at;
+	size_t start = cursor->at, before = 0;
 
 	cursor->at += 2;
 	doc->tabs = shell_peek(cursor, 0) == '-';
@@ -62,10 +62,10 @@ shell_take_here_doc(struct shell *shell, struct shell_cursor *cursor)
 		return 0;
 	}
 	doc->delimiter = word.text;
-	while (*last)
+	for (; *last; before++)
 		last = &(*last)->next;
 	*last = doc;
-	return shell_spend(shell, 64) ? 0 : -1;
+	return shell_spend(shell, 64 + before) ? 0 : -1;
 }
 
 /* --- what becomes of them -------------------------------------------------------------------- */
@@ -97,7 +97,8 @@ shell_claim_here_docs(
 {
 	const struct shell_text *file = written(shell, words);
 
-	for (struct here_doc *doc = cursor->here_docs; doc; doc = doc->next) {
+	for (struct here_doc *doc = cursor->here_docs; doc && shell_spend(shell, 1);
+	     doc = doc->next) {
 		if (doc->claimed)
 			continue;
 		doc->claimed = true;

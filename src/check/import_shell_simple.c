@@ -422,6 +422,8 @@ shell_run_simple(struct shell *shell, struct shell_cursor *cursor)
 	if (result != 0)
 		return -1;
 	shell_claim_here_docs(shell, cursor, &simple.words);
+	if (shell->failed)
+		return -1;
 	shell->status = simple.assigned ? SHELL_TRUE : SHELL_UNKNOWN;
 	if (simple.words.count == 0 || shell_live(shell) == SHELL_DEAD)
 		return 0;

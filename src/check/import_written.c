@@ -11,22 +11,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/str.h"
 
 enum { MAX_FILES = 64 };
-
-static void
-append_text(struct import *in, struct written *file, const struct shell_document *document)
-{
-	struct shell_text *text = &file->text;
-	size_t length = text->length + document->text.length + 1;
-	char *bytes = arena_alloc(in->arena, length + 1);
-
-	memcpy(bytes, text->bytes, text->length);
-	bytes[text->length] = '\n';
-	memcpy(bytes + text->length + 1, document->text.bytes, document->text.length);
-	*text = (struct shell_text){.bytes = bytes, .length = length};
-}
 
 void
 written_add(struct written **list, struct import *in, const struct shell_document *document)
@@ -39,7 +25,8 @@ written_add(struct written **list, struct import *in, const struct shell_documen
 		file = *list;
 	}
 	if (file && document->append && file->text.length < IMPORT_MAX_BYTES) {
-		append_text(in, file, document);
+		str_addc(&file->text, '\n');
+		str_addn(&file->text, document->text.bytes, document->text.length);
 		return;
 	}
 	if (!file && count == MAX_FILES)
@@ -47,7 +34,8 @@ written_add(struct written **list, struct import *in, const struct shell_documen
 	if (!file)
 		file = *list = arena_alloc(in->arena, sizeof(*file));
 	file->name = document->name;
-	file->text = document->text;
+	file->text = str_new(in->arena);
+	str_addn(&file->text, document->text.bytes, document->text.length);
 	file->origin = document->origin;
 	file->versions = document->maybe ? file->versions + 1 : 1;
 }
@@ -67,25 +55,25 @@ static const char *
 readable(struct import *in, const struct written *file, int line)
 {
 	struct str out = str_new(in->arena);
-	const struct shell_text *text = &file->text;
+	const struct str *written = &file->text;
 	bool quoted = false;
 
 	for (int i = 1; i < line; i++)
 		str_addc(&out, '\n');
-	for (size_t i = 0; i < text->length; i++) {
-		char c = text->bytes[i];
+	for (size_t i = 0; i < written->length; i++) {
+		char c = written->text[i];
 
 		if (c == SHELL_VALUE || c == SHELL_WORDS || c == SHELL_UNSET) {
 			size_t end = i + 1;
 
-			while (end < text->length && text->bytes[end] != SHELL_END)
+			while (end < written->length && written->text[end] != SHELL_END)
 				end++;
-			add_unknown(&out, text->bytes + i + 1, end - i - 1, quoted);
+			add_unknown(&out, written->text + i + 1, end - i - 1, quoted);
 			i = end;
 			continue;
 		}
-		quoted = c == '"' && (i == 0 || text->bytes[i - 1] != '\\') ? !quoted
-									     : quoted && c != '\n';
+		quoted = c == '"' && (i == 0 || written->text[i - 1] != '\\') ? !quoted
+									      : quoted && c != '\n';
 		str_addc(&out, c);
 	}
 	return out.text;

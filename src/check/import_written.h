@@ -2,12 +2,13 @@
 #ifndef MOEPLAN_IMPORT_WRITTEN_H
 #define MOEPLAN_IMPORT_WRITTEN_H
 
+#include "base/str.h"
 #include "check/import_private.h"
 
 /* Files that a script writes, in order; the last text of a name counts. */
 struct written {
 	const char *name;
-	struct shell_text text;
+	struct str text;
 	uint32_t origin;
 	int versions; /* texts in branches of which one may be written */
 	struct written *next;

@@ -323,7 +323,7 @@ Test(import_shell, refused)
 Test(import_shell, growth)
 {
 	struct str doubling = str_new(arena), calls = str_new(arena), deep = str_new(arena);
-	struct str arrays = str_new(arena), braces = str_new(arena);
+	struct str arrays = str_new(arena), braces = str_new(arena), here = str_new(arena);
 
 	str_add(&doubling, "A=0123456789\n");
 	for (int i = 0; i < 200; i++)
@@ -351,6 +351,11 @@ Test(import_shell, growth)
 	for (int i = 0; i < 5000; i++)
 		str_add(&braces, "${A:-");
 	cr_assert_eq(run(braces.text), -1);
+
+	for (int i = 0; i < 100000; i++)
+		str_add(&here, "cat <<A;");
+	cr_assert_eq(run(here.text), -1);
+	cr_assert_not_null(strstr(diags->last->message, "expands to more than anybody would run"));
 }
 
 Test(import_shell, recursion_ends)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "import_fixture.h"
 
 TestSuite(import_written, .timeout = 20);
@@ -93,6 +94,21 @@ Test(import_written, hostfile_in_pieces)
 
 	cr_assert_eq(in.config.launch.nodes, 2);
 	cr_assert_eq(in.config.strategy.world, 8);
+	imported_free(&in);
+}
+
+/* What is added line by line is not copied line by line. */
+Test(import_written, many_pieces)
+{
+	struct imported in = imported_new();
+	struct str script = str_new(in.arena);
+
+	str_add(&script, "echo '{\"train_micro_batch_size_per_gpu\": 6,' >ds.json\n");
+	for (int i = 0; i < 50000; i++)
+		str_add(&script, "echo >>ds.json ' '\n");
+	str_add(&script, "echo '}' >>ds.json\n" LAUNCH);
+	import_add(&in, "run.sh", script.text);
+	cr_assert_str_eq(import_sizes(&in, "micro_batch"), "micro_batch=6");
 	imported_free(&in);
 }
 
