@@ -51,8 +51,8 @@ find_name(const char *line, const char **list)
 			if (!same_letters(at, names[i]))
 				continue;
 			end = at + strlen(names[i]);
-			bracket = strchr(end, '[');
-			if (bracket && bracket - end <= MAX_GAP) {
+			bracket = memchr(end, '[', strnlen(end, MAX_GAP + 1));
+			if (bracket) {
 				*list = bracket + 1;
 				return at;
 			}

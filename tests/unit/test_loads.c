@@ -449,6 +449,17 @@ Test(loads, training_log_adds_up)
 	cr_assert_lt(arena_used(arena) - used, 400000);
 }
 
+/* Names without a list, a million of them in one line, are looked at once each. */
+Test(loads, training_log_of_one_line, .timeout = 20)
+{
+	struct str text = str_new(arena);
+
+	for (int i = 0; i < 1000000; i++)
+		str_add(&text, "exp_counts ");
+	str_add(&text, "layer 1 exp_counts: [1, 2]\n");
+	cr_assert_eq(count(good(text.text), 0, 0, 0, 1), 2);
+}
+
 /* --- files --- */
 
 /* Lines far longer than the first buffer, from a file. */
