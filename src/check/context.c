@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "check/case_fields.h"
+#include "check/context_machine.h"
 #include "check/import_private.h"
 #include "emit/emit.h"
 
@@ -331,19 +332,6 @@ builds_on_others(const struct config *config)
 	return false;
 }
 
-/* Megatron-LM's programs and those of forks are called so; others add files and defaults. */
-static bool
-has_own_defaults(const struct config *config)
-{
-	static const char *const names[] = {"pretrain", "posttrain", "train_rl", NULL};
-	const char *program = config->launch.program;
-
-	for (int i = 0; program && names[i]; i++)
-		if (strncmp(program, names[i], strlen(names[i])) == 0)
-			return false;
-	return program != NULL;
-}
-
 static bool
 is_complete(const struct config *config)
 {
@@ -351,7 +339,8 @@ is_complete(const struct config *config)
 		return false;
 	switch (config->form) {
 	case CONFIG_MEGATRON:
-		return setting_find(config, "num_layers") != NULL && !has_own_defaults(config);
+		return setting_find(config, "num_layers") &&
+		       (!config->launch.program || program_pretrains(config->launch.program));
 	case CONFIG_DEEPSPEED:
 	case CONFIG_TUTORIAL:
 		return has_deepspeed_file(config);

@@ -130,17 +130,42 @@ foreign_term(const struct facts *facts)
 	return value_int(unheard > TYPING_ERRORS);
 }
 
+bool
+program_pretrains(const char *program)
+{
+	static const char *const names[] = {"pretrain", "posttrain", "train_rl", NULL};
+
+	for (int i = 0; names[i]; i++)
+		if (strncmp(program, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* One of these words is a whole word of "run_text_generation.py". */
+static bool
+has_word(const char *program, const char *const *words)
+{
+	for (size_t length; *program; program += length + (program[length] != '\0')) {
+		length = strcspn(program, "_-.");
+		for (int i = 0; words[i]; i++)
+			if (strlen(words[i]) == length && strncmp(program, words[i], length) == 0)
+				return true;
+	}
+	return false;
+}
+
 struct value
 trains_term(const struct facts *facts)
 {
-	static const char *const parts[] = {"infer", "generat", "eval", "convert",
-	    "chat", "serv", "export", "preprocess", "prune", NULL};
+	static const char *const training[] = {"train", "finetune", "sft", NULL};
+	static const char *const others[] = {"infer", "inference", "generate", "generation",
+	    "eval", "evaluate", "evaluation", "convert", "converter", "chat", "serve", "server",
+	    "serving", "export", "preprocess", "prune", NULL};
 	const char *program = facts->check->config->launch.program;
 
-	for (int i = 0; program && parts[i]; i++)
-		if (strstr(program, parts[i]))
-			return value_int(0);
-	return value_int(1);
+	if (!program || program_pretrains(program) || has_word(program, training))
+		return value_int(1);
+	return value_int(!has_word(program, others));
 }
 
 struct value

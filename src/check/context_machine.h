@@ -35,4 +35,7 @@ MACHINE_TERM(skewed_bytes);
 MACHINE_TERM(capacity_bytes);
 MACHINE_TERM(worst_stage);
 
+/* Megatron-LM's programs and those of forks are called so; others add files and defaults. */
+bool program_pretrains(const char *program);
+
 #endif

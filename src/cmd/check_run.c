@@ -242,18 +242,22 @@ add_item(struct check_report *report, int i, const char *name, const char *text,
 }
 
 /* Numbers as rules see them, for what the list wants to know. */
-static bool
-is_known(struct request *request, const struct check_report *report, const char *name)
+static struct value
+value_named(struct request *request, const struct check_report *report, const char *name)
 {
 	struct check_context context = context_of(report);
 	struct facts facts;
 	struct expr_scope scope;
-	struct value value;
 
 	facts_init(&facts, &context, request->arena);
 	scope = facts_scope(&facts);
-	value = scope.resolve(&scope, name);
-	return value.kind > VALUE_UNSET;
+	return scope.resolve(&scope, name);
+}
+
+static bool
+is_known(struct request *request, const struct check_report *report, const char *name)
+{
+	return value_named(request, report, name).kind > VALUE_UNSET;
 }
 
 static void
@@ -266,6 +270,7 @@ fill_items(struct request *request, struct check_report *report)
 	static const char *const balance[] = {"HEA-001", "MEG-086", NULL};
 	static const char *const dropping[] = {"HEA-002", NULL};
 	static const char *const links[] = {"HEA-005", NULL};
+	bool trains = value_named(request, report, "trains").integer;
 
 	add_item(report, 0, "product", "the product of the degrees is the number of GPUs",
 	    !report->only_launch && is_known(request, report, "world") &&
@@ -274,9 +279,10 @@ fill_items(struct request *request, struct check_report *report)
 	add_item(report, 1, "experts", "EP divides the experts",
 	    is_known(request, report, "experts") && is_known(request, report, "ep"), experts);
 	add_item(report, 2, "balance", "the balancing coefficient is small and not zero",
-	    is_known(request, report, "aux_coef"), balance);
+	    trains && is_known(request, report, "aux_coef"), balance);
 	add_item(report, 3, "dropping", "no tokens are dropped early",
-	    report->config->form != CONFIG_NUMBERS || report->strategy.capacity > 0, dropping);
+	    trains && (report->config->form != CONFIG_NUMBERS || report->strategy.capacity > 0),
+	    dropping);
 	add_item(report, 4, "all-to-all", "the all-to-all stays in the scale-up domain",
 	    is_known(request, report, "domain_gpus"), links);
 	report->items[5] = (struct check_item){"checkpoints",

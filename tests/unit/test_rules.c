@@ -117,6 +117,27 @@ Test(rules, names_of_releases)
 	cr_assert_str_eq(name_replacement("moe_extended_tp"), "expert_tensor_parallel_size");
 }
 
+Test(rules, names_of_programs_that_train)
+{
+	static const struct {
+		const char *program;
+		int trains;
+	} rows[] = {{NULL, 1}, {"pretrain_gpt.py", 1}, {"pretrain_chatglm.py", 1},
+	    {"pretrain_retrieval.py", 1}, {"chatglm.py", 1}, {"retrieval_moe.py", 1},
+	    {"train_observed.py", 1}, {"finetune_chat.py", 1}, {"posttrain-eval.py", 1},
+	    {"run_text_generation_server.py", 0}, {"eval.py", 0}, {"gpt-inference.py", 0},
+	    {"tools.checkpoint.convert", 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config config = {.launch.program = rows[i].program};
+		struct check_context context = {.config = &config};
+		struct facts facts = {.check = &context};
+
+		cr_expect_eq(term_find("trains")->get(&facts).integer, rows[i].trains, "%s",
+		    rows[i].program ? rows[i].program : "no program");
+	}
+}
+
 /* --- whole runs ----------------------------------------------------------------------------- */
 
 static struct check_case *
