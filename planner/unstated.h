@@ -7,7 +7,9 @@
 /* Between what do step and peak lie, whatever the settings are that nobody stated? */
 struct unstated {
 	unsigned settings; /* enum said bits that matter to this model and strategy */
-	int combinations;  /* combinations that break no rule and may fit, the assumed one included */
+	bool assumed_fits; /* or may */
+	/* Combinations that break no rule and may fit; 0: the rest is of the assumed one. */
+	int combinations;
 	double step_low_s, step_high_s;
 	double low_bytes, high_bytes;
 };

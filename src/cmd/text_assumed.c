@@ -29,8 +29,8 @@ text_unstated(
 	if (text.length == 0)
 		return;
 	text_line(request, "assumed", "%s: not stated", text.text);
-	if (unstated->combinations > 1)
-		text_line(request, "", "usual settings that fit: step %s to %s, peak %s to %s",
+	if (unstated->combinations > (unstated->assumed_fits ? 1 : 0))
+		text_line(request, "", "usual settings that may fit: step %s to %s, peak %s to %s",
 		    units_seconds(arena, unstated->step_low_s),
 		    units_seconds(arena, unstated->step_high_s),
 		    units_gib_number(arena, unstated->low_bytes),

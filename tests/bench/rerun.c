@@ -266,6 +266,16 @@ said_of(const struct session *s)
 	return said;
 }
 
+/* It ran: what was assumed may be what did, also where too large a peak is predicted of it. */
+static void
+with_assumed(struct unstated *found, const struct estimate *assumed)
+{
+	found->step_low_s = fmin(found->step_low_s, assumed->step_s);
+	found->step_high_s = fmax(found->step_high_s, assumed->step_s);
+	found->low_bytes = fmin(found->low_bytes, assumed->worst_bytes);
+	found->high_bytes = fmax(found->high_bytes, assumed->worst_bytes);
+}
+
 static void
 evaluate_all(struct session *s, const struct layout *layout, struct rerun *rerun)
 {
@@ -278,6 +288,7 @@ evaluate_all(struct session *s, const struct layout *layout, struct rerun *rerun
 	evaluate_exact(evaluator, &s->job.base, layout, s->arena, stages, &rerun->estimate);
 	s->job.base.said = said_of(s);
 	evaluate_unstated(evaluator, &s->job.base, layout, &rerun->unstated);
+	with_assumed(&rerun->unstated, &closed);
 	rerun->evaluator = evaluator;
 	rerun->closed_step_s = closed.step_s;
 	rerun->bound_step_s = evaluate_bound(evaluator, &s->job.base).step_s;

@@ -89,6 +89,30 @@ Test(unstated, what_does_not_fit_is_no_answer)
 	fixture_free(&f);
 }
 
+/* What was assumed is no exception, and a value that is it already is not counted twice. */
+Test(unstated, what_was_assumed_must_fit_too)
+{
+	struct fixture f = fixture_new("qwen3-30b-a3b", NULL, "dgx-h100x2");
+	struct strategy s = fixture_strategy(&f, 1, 1, 1, 1, 16, 1, 256, 4096);
+	struct estimate estimate;
+	struct unstated found;
+	double usable;
+
+	s.said = SAID_RECOMPUTE | SAID_DISPATCHER | SAID_OPTIMIZER;
+	cr_assert_eq(unstated_of(&f, &s).combinations, 2);
+	s.said = SAID_DISPATCHER | SAID_GRADIENTS | SAID_OPTIMIZER;
+	evaluate(fixture_evaluator(&f, 4096), &s, NULL, NULL, &estimate);
+	usable = 0.999 * estimate.worst_low_bytes + (double)f.cluster->reserve_bytes;
+	f.cluster->gpu.usable_bytes.value = usable;
+	found = unstated_of(&f, &s);
+	cr_assert(!found.assumed_fits && found.combinations > 0);
+	cr_assert_lt(found.high_bytes, estimate.worst_bytes);
+	f.cluster->gpu.usable_bytes.value = 1e9;
+	found = unstated_of(&f, &s);
+	cr_assert(!found.assumed_fits && found.combinations == 0 && found.step_low_s > 0);
+	fixture_free(&f);
+}
+
 Test(band, classes_are_those_of_model_machine_and_group)
 {
 	static const struct {
