@@ -157,8 +157,8 @@ add_transfers(struct diags *diags, const struct cluster *cluster, const struct d
 }
 
 /* "gemm": squares; "experts": the planned experts' first product, by rows. */
-static void
-add_products(const struct doc *list, struct measurements *m)
+static int
+add_products(struct diags *diags, const struct doc *list, struct measurements *m)
 {
 	const struct doc *row;
 	double best = 0;
@@ -172,14 +172,16 @@ add_products(const struct doc *list, struct measurements *m)
 		if (!name || name->kind != DOC_STRING || !(flops > 0) || !(rows > 0) ||
 		    !(columns > 0) || !(depth > 0))
 			continue;
+		if (m->n_squares == CALIBRATE_PRODUCTS || m->n_experts == CALIBRATE_PRODUCTS)
+			return diag_error(
+			    diags, row->loc, "more than %d measured products", CALIBRATE_PRODUCTS);
 		if (strcmp(name->text, "gemm") == 0)
-			curve_add(&m->squares, rows, flops);
-		if (strcmp(name->text, "experts") != 0 || !curve_add(&m->grouped, rows, flops))
-			continue;
-		curve_add(&m->grouped_columns, rows, columns);
-		curve_add(&m->grouped_depth, rows, depth);
+			m->squares[m->n_squares++] = (struct point){rows, flops};
+		if (strcmp(name->text, "experts") == 0)
+			m->experts[m->n_experts++] = (struct product){rows, columns, depth, flops};
 	}
 	keep(&m->matmul_flops, best);
+	return 0;
 }
 
 /*
@@ -207,9 +209,9 @@ calibrate_add_report(struct diags *diags, const struct cluster *cluster, const s
 	double outside = 0;
 
 	if (check_report(diags, cluster, doc) != 0 ||
-	    add_transfers(diags, cluster, doc_get(doc, "transfers"), m) != 0)
+	    add_transfers(diags, cluster, doc_get(doc, "transfers"), m) != 0 ||
+	    add_products(diags, doc_get(doc, "products"), m) != 0)
 		return -1;
-	add_products(doc_get(doc, "products"), m);
 	keep(&m->memory_Bps, number_of(doc_get(doc, "device"), "memory_Bps"));
 	keep(&m->launch_s, number_of(doc_get(doc, "device"), "launch_s"));
 	add_overlap(doc_get(doc, "overlap"), m);

@@ -13,7 +13,7 @@
 struct doc;
 
 /* One timed collective. */
-enum { CALIBRATE_SAMPLES = 4096, CALIBRATE_REPORTS = 64 };
+enum { CALIBRATE_SAMPLES = 4096, CALIBRATE_REPORTS = 64, CALIBRATE_PRODUCTS = 1024 };
 struct sample {
 	int level;	   /* of the cluster: the first that holds the whole group */
 	bool all_to_all;   /* else a ring */
@@ -29,6 +29,11 @@ struct readings {
 	double values[CALIBRATE_REPORTS];
 };
 
+/* Experts' products of some rows each. */
+struct product {
+	double rows, columns, depth, flops;
+};
+
 struct measurements {
 	/* of the cost model: seconds a peer adds to a collective; size of half a product's rate */
 	double peer_s, gemm_half;
@@ -36,9 +41,9 @@ struct measurements {
 	int n_samples, n_left_out; /* left out: bound by another link */
 	struct sample samples[CALIBRATE_SAMPLES];
 	struct readings memory_Bps, matmul_flops, launch_s, runtime_bytes, hidden;
-	struct curve squares; /* FLOP/s by size of a square product */
-	struct curve grouped, grouped_columns,
-	    grouped_depth; /* FLOP/s, and the other sizes, by rows */
+	int n_squares, n_experts;
+	struct point squares[CALIBRATE_PRODUCTS]; /* FLOP/s by size of a square product */
+	struct product experts[CALIBRATE_PRODUCTS];
 	int reports;
 };
 

@@ -75,20 +75,40 @@ calibrate_fit(const struct measurements *m, int level)
 	return fit;
 }
 
+/* Those of so many units; the next greater number of units into `next`. */
+static struct curve
+traffic_of(const struct measurements *m, int level, double latency_s, double units, double *next)
+{
+	struct point points[CALIBRATE_SAMPLES];
+	int n = 0, i;
+
+	*next = INFINITY;
+	for (i = 0; i < m->n_samples; i++) {
+		const struct sample *s = &m->samples[i];
+		double t = s->seconds - latency_s - m->peer_s * s->peers;
+
+		if (s->level != level || !s->all_to_all || t < s->seconds / 2)
+			continue;
+		if (s->units > units + 1e-9)
+			*next = fmin(*next, s->units);
+		else if (s->units >= units - 1e-9)
+			points[n++] = (struct point){s->wire_bytes, s->wire_bytes / t};
+	}
+	return curve_of(points, n);
+}
+
 struct traffic_curves
 calibrate_traffic(const struct measurements *m, const struct cluster *cluster, int level)
 {
 	struct traffic_curves curves = {0};
 	struct fit fit = calibrate_fit(m, level);
 	double latency_s = fit.samples ? fit.latency_s : cluster->levels[level].latency_s.value;
-	int i;
+	double units, next;
 
-	for (i = 0; i < m->n_samples; i++) {
-		const struct sample *s = &m->samples[i];
-		double t = s->seconds - latency_s - m->peer_s * s->peers;
-
-		if (s->level == level && s->all_to_all && t >= s->seconds / 2)
-			traffic_add(&curves, s->units, s->wire_bytes, s->wire_bytes / t);
+	traffic_of(m, level, latency_s, 0, &units);
+	for (; isfinite(units) && curves.n < TRAFFIC_CURVES; units = next) {
+		curves.Bps[curves.n] = traffic_of(m, level, latency_s, units, &next);
+		curves.units[curves.n++] = units;
 	}
 	return curves;
 }
@@ -96,11 +116,15 @@ calibrate_traffic(const struct measurements *m, const struct cluster *cluster, i
 double
 calibrate_gemm_half(const struct measurements *m)
 {
+	struct point points[CALIBRATE_PRODUCTS];
+	struct curve squares;
 	double ww = 0, wx = 0, wxx = 0, wy = 0, wxy = 0, det, at_rest, slope;
 	int i;
 
-	for (i = 0; i < m->squares.n; i++) {
-		double x = 1 / m->squares.at[i], y = pow(m->squares.value[i], -1.0 / 3);
+	memcpy(points, m->squares, (size_t)m->n_squares * sizeof(points[0]));
+	squares = curve_of(points, m->n_squares);
+	for (i = 0; i < squares.n; i++) {
+		double x = 1 / squares.at[i], y = pow(squares.value[i], -1.0 / 3);
 		double w = 1 / (y * y);
 
 		ww += w;
@@ -110,7 +134,7 @@ calibrate_gemm_half(const struct measurements *m)
 		wxy += w * x * y;
 	}
 	det = ww * wxx - wx * wx;
-	if (m->squares.n < 3 || !(det > 0))
+	if (squares.n < 3 || !(det > 0))
 		return 0;
 	at_rest = (wy * wxx - wxy * wx) / det;
 	slope = (wxy * ww - wy * wx) / det;
@@ -121,20 +145,19 @@ struct curve
 calibrate_grouped(const struct measurements *m, double ceiling_flops)
 {
 	double half = calibrate_gemm_half(m);
-	struct curve curve = {0};
-	int i;
+	struct point points[CALIBRATE_PRODUCTS];
+	int n = 0, i;
 
 	if (half <= 0)
 		half = m->gemm_half;
-	for (i = 0; i < m->grouped.n && ceiling_flops > 0; i++) {
-		double rows = m->grouped.at[i], columns = m->grouped_columns.value[i];
-		double depth = m->grouped_depth.value[i];
-		double fill =
-		    rows / (rows + half) * columns / (columns + half) * depth / (depth + half);
+	for (i = 0; i < m->n_experts && ceiling_flops > 0; i++) {
+		const struct product *p = &m->experts[i];
+		double fill = p->rows / (p->rows + half) * p->columns / (p->columns + half) *
+			      p->depth / (p->depth + half);
 
-		curve_add(&curve, rows, m->grouped.value[i] / ceiling_flops / fill);
+		points[n++] = (struct point){p->rows, p->flops / ceiling_flops / fill};
 	}
-	return curve;
+	return curve_of(points, n);
 }
 
 static int

@@ -6,6 +6,7 @@
 #include "model/curve.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 double
@@ -33,11 +34,7 @@ curve_add(struct curve *c, double at, double value)
 
 	while (i < c->n && c->at[i] < at)
 		i++;
-	if (i < c->n && c->at[i] <= at) {
-		c->value[i] = sqrt(c->value[i] * value);
-		return true;
-	}
-	if (c->n == CURVE_POINTS)
+	if (c->n == CURVE_POINTS || (i < c->n && c->at[i] <= at))
 		return false;
 	memmove(&c->at[i + 1], &c->at[i], (size_t)(c->n - i) * sizeof(c->at[0]));
 	memmove(&c->value[i + 1], &c->value[i], (size_t)(c->n - i) * sizeof(c->value[0]));
@@ -45,6 +42,31 @@ curve_add(struct curve *c, double at, double value)
 	c->value[i] = value;
 	c->n++;
 	return true;
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct point *x = a, *y = b;
+	int order = (x->at > y->at) - (x->at < y->at);
+
+	return order ? order : (x->value > y->value) - (x->value < y->value);
+}
+
+struct curve
+curve_of(struct point *points, int n)
+{
+	struct curve curve = {0};
+	int first, end;
+
+	qsort(points, (size_t)n, sizeof(*points), by_place);
+	for (first = 0; first < n; first = end) {
+		for (end = first + 1; end < n && points[end].at <= points[first].at; end++)
+			;
+		curve_add(&curve, points[first].at,
+		    (points[(first + end - 1) / 2].value + points[(first + end) / 2].value) / 2);
+	}
+	return curve;
 }
 
 /* Numbers over 0 and at most 1e18, as many as are wanted. */
@@ -89,8 +111,9 @@ curve_read(
 		if (read_row(name, row, numbers, 2, context) != 0)
 			return -1;
 		if (!curve_add(curve, numbers[0], numbers[1]))
-			return diag_error(context->diags, row->loc, "'%s' has more than %d rows",
-			    name, CURVE_POINTS);
+			return diag_error(context->diags, row->loc,
+			    "'%s' has two rows of one size, or more than %d rows", name,
+			    CURVE_POINTS);
 	}
 	return 0;
 }
@@ -150,7 +173,8 @@ traffic_read(struct traffic_curves *curves, const char *name, const struct doc *
 			return -1;
 		if (!traffic_add(curves, numbers[0], numbers[1], 1e9 * numbers[2]))
 			return diag_error(context->diags, row->loc,
-			    "'%s' has more than %d numbers of units, or more than %d rows of one",
+			    "'%s' has two rows of one size, more than %d numbers of units, or "
+			    "more than %d rows of one",
 			    name, TRAFFIC_CURVES, CURVE_POINTS);
 	}
 	return 0;

@@ -14,9 +14,15 @@ struct curve {
 
 /* Straight between points on logarithmic axes; at the ends as there. 0 without points. */
 double curve_value(const struct curve *curve, double at);
-/* Puts a point in its place; one at the same size becomes the geometric mean of both. False when
- * full. */
+/* Puts a point in its place. False when full, or when there is one of this size. */
 bool curve_add(struct curve *curve, double at, double value);
+
+struct point {
+	double at, value;
+};
+/* Of every size the median, whatever order the points have (they are sorted); no sizes beyond
+ * CURVE_POINTS. */
+struct curve curve_of(struct point *points, int n);
 
 /* "[[16, 0.21], [64, 0.55]]"; -1 after adding errors. */
 int curve_read(

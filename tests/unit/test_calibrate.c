@@ -448,6 +448,39 @@ Test(calibrate, overlap_is_a_share_of_the_all_to_all, .init = setup, .fini = tea
 	cr_assert_float_eq(hidden_of(0, 0, 0), -1, 0);
 }
 
+/* Of what several reports say of one size the median, in whatever order they come. */
+Test(calibrate, order_of_reports_does_not_matter, .init = setup, .fini = teardown)
+{
+	static const double flops[2][3] = {{4e14, 4e14, 6e14}, {6e14, 4e14, 4e14}};
+	struct loc nowhere = {NULL, 0, 0};
+	struct traffic_curves traffic;
+	struct str text;
+	int order, i;
+
+	for (order = 0; order < 2; order++) {
+		memset(&m, 0, sizeof(m));
+		for (i = 0; i < 3; i++) {
+			text = str_new(arena);
+			str_addf(&text,
+			    "{\"environment\": {\"comparable\": true}, \"products\": [{\"name\": "
+			    "\"experts\", \"m\": 512, \"n\": 4096, \"k\": 4096, \"flops\": %g}]}",
+			    flops[order][i]);
+			cr_assert_eq(add(text.text), 0);
+			calibrate_add_sample(diags, nowhere, cluster, &m, 1, "all_to_all",
+			    order ? 32 - 8 * i : 16 + 8 * i, 8, 1e9, 1);
+			calibrate_add_sample(diags, nowhere, cluster, &m, 1, "all_to_all", 16, 8,
+			    2e9, 1e14 / flops[order][i]);
+		}
+		cr_assert_float_eq(calibrate_grouped(&m, 4e14).value[0], 1, 1e-9);
+		traffic = calibrate_traffic(&m, cluster, 1);
+		cr_assert_eq(traffic.n, 3);
+		for (i = 0; i < 3; i++)
+			cr_assert_float_eq(traffic.units[i], 2 + i, 1e-9);
+		cr_assert_eq(traffic.Bps[0].n, 2);
+		cr_assert_float_eq(traffic.Bps[0].value[1], 4e9, 1e6);
+	}
+}
+
 Test(calibrate, several_reports_are_merged, .init = setup, .fini = teardown)
 {
 	cr_assert_eq(add(report(320e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
