@@ -134,7 +134,7 @@ const struct rule rules_megatron[] = {
 	},
 	{
 		.id = "MEG-011", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.grid = "not on(decrease_batch_size_if_needed)",
+		.grid = "not given(decrease_batch_size_if_needed, 0)",
 		.message = "global batch {global_batch} is not a multiple of micro-batch "
 		    "{micro_batch} x DP {dp}",
 		.hint = "use a multiple of {divisor: micro_batch * dp}",
@@ -348,7 +348,7 @@ const struct rule rules_megatron[] = {
 	{
 		.id = "MEG-031", .frameworks = ON_MEGATRON, .severity = SEVERITY_WARNING,
 		.when = "pp > 1 and vpp == 1",
-		.require = "not on(overlap_p2p_communication_warmup_flush) and not "
+		.require = "not given(overlap_p2p_communication_warmup_flush, 0) and not "
 		    "given(align_param_gather, 0)",
 		.message = "without virtual stages a pipeline (PP {pp}) switches the overlap of "
 		    "its sends and the alignment of parameter gathers off",
@@ -372,7 +372,7 @@ const struct rule rules_megatron[] = {
 	},
 	{
 		.id = "MEG-033", .frameworks = ON_MEGATRON, .since = "0.11",
-		.severity = SEVERITY_ERROR, .require = "not on(standalone_embedding_stage)",
+		.severity = SEVERITY_ERROR, .require = "not given(standalone_embedding_stage, 0)",
 		.message = "--standalone-embedding-stage was removed",
 		.hint = "use --account-for-embedding-in-pipeline-split, or a layout",
 		.source = ARGUMENTS,

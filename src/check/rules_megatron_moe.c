@@ -7,6 +7,8 @@
 #define PARALLEL "NVIDIA/Megatron-LM core_v0.19.0 megatron/core/model_parallel_config.py"
 #define MOE "NVIDIA/Megatron-LM core_v0.19.0 megatron/core/transformer/moe/"
 
+#define EP_OVERLAP "given(overlap_moe_expert_parallel_comm, 0)"
+
 /* clang-format off */
 const struct rule rules_megatron_moe[] = {
 	{
@@ -35,8 +37,8 @@ const struct rule rules_megatron_moe[] = {
 	},
 	{
 		.id = "MEG-073", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.when = "tp > 1 and experts > 0 and trains and given(training, 1) and given(mode, 'training') "
-		    "== 'training'",
+		.when = "tp > 1 and experts > 0 and trains and given(training, 1) and "
+		    "given(mode, 'training') == 'training'",
 		.require = "sp",
 		.message = "MoE training with TP {tp} and no sequence parallelism: the config "
 		    "class only warns, the first forward pass raises",
@@ -268,18 +270,15 @@ const struct rule rules_megatron_moe[] = {
 	},
 	{
 		.id = "MEG-097", .frameworks = ON_MEGATRON, .since = "0.14",
-		.severity = SEVERITY_ERROR, .grid = "not on(overlap_moe_expert_parallel_comm)",
-		.require = "not on(overlap_moe_expert_parallel_comm) or ep > 1 : 'EP over 1'; "
-		    "not on(overlap_moe_expert_parallel_comm) or "
+		.severity = SEVERITY_ERROR, .grid = "not " EP_OVERLAP,
+		.require = "not " EP_OVERLAP " or ep > 1 : 'EP over 1'; not " EP_OVERLAP " or "
 		    "in(get(moe_token_dispatcher_type, 'allgather'), 'alltoall', 'flex') : "
-		    "'dispatcher alltoall or flex'; not on(overlap_moe_expert_parallel_comm) or "
-		    "pp == 1 or vpp > 1 : 'virtual stages when there is a pipeline (PP {pp})'; not "
-		    "on(overlap_moe_expert_parallel_comm) or get(recompute_granularity, '') != "
-		    "'full' : 'no full recompute'; not on(overlap_moe_expert_parallel_comm) or "
-		    "not has(get(recompute_modules, 'none'), 'moe') : 'no recompute of moe'; not "
-		    "on(overlap_moe_expert_parallel_comm) or on(bf16) or on(fp16) : 'bf16 or "
-		    "fp16'; not on(overlap_moe_expert_parallel_comm) or get(mtp_layers, 0) <= 1 "
-		    ": 'at most one MTP layer'",
+		    "'dispatcher alltoall or flex'; not " EP_OVERLAP " or pp == 1 or vpp > 1 : "
+		    "'virtual stages when there is a pipeline (PP {pp})'; not " EP_OVERLAP " or "
+		    "get(recompute_granularity, '') != 'full' : 'no full recompute'; not "
+		    EP_OVERLAP " or not has(get(recompute_modules, 'none'), 'moe') : 'no "
+		    "recompute of moe'; not " EP_OVERLAP " or on(bf16) or on(fp16) : 'bf16 or "
+		    "fp16'; not " EP_OVERLAP " or get(mtp_layers, 0) <= 1 : 'at most one MTP layer'",
 		.message = "overlap of expert communication needs {problem}",
 		.hint = "leave it out, or change that",
 		.source = CONFIG,
