@@ -13,9 +13,9 @@
 #include "check/rules_private.h"
 #include "check/rules_tables.h"
 
-const struct rule *const rule_tables[] = {rules_megatron, rules_megatron_moe, rules_megatron_old,
-    rules_deepspeed, rules_torchtitan, rules_libraries, rules_grid, rules_launch, rules_arithmetic,
-    rules_memory, rules_health, NULL};
+const struct rule *const rule_tables[] = {rules_megatron, rules_megatron_pipeline,
+    rules_megatron_dense, rules_megatron_moe, rules_megatron_old, rules_deepspeed, rules_torchtitan,
+    rules_libraries, rules_grid, rules_launch, rules_arithmetic, rules_memory, rules_health, NULL};
 
 static bool
 is_name_byte(char c)

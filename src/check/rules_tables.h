@@ -5,7 +5,8 @@
 #include "check/rules.h"
 
 /* The tables, a file each; every one ends with a row without an id. */
-extern const struct rule rules_megatron[], rules_megatron_moe[], rules_megatron_old[];
+extern const struct rule rules_megatron[], rules_megatron_pipeline[], rules_megatron_dense[],
+    rules_megatron_moe[], rules_megatron_old[];
 extern const struct rule rules_deepspeed[], rules_torchtitan[], rules_libraries[];
 extern const struct rule rules_grid[], rules_launch[], rules_arithmetic[], rules_memory[],
     rules_health[];
