@@ -17,7 +17,7 @@ const char *const time_part_labels[] = {"attention", "dense MLP and shared exper
     "gradient and parameter traffic", "optimizer", "host memory", "once a step", NULL};
 const char *const verdict_names[] = {"fits", "at-risk", "oom", "invalid", NULL};
 
-/* Out of memory when even the low end of the band is too much, at risk when only its high end is. */
+/* Out of memory when even the band's low end is too much, at risk when only its high end is. */
 static enum verdict
 verdict_of(double low, double high, double capacity)
 {
@@ -54,10 +54,11 @@ memory_of_stages(const struct evaluator *e, const struct strategy *s, struct cos
 		add_host_bytes(e, s, i, m->host_bytes, &node_bytes, estimate);
 		skewed_low = fmax(skewed_low, m->skewed_bytes * m->low_bytes / m->total_bytes);
 		skewed_high = fmax(skewed_high, m->skewed_bytes * m->high_bytes / m->total_bytes);
+		/* the low end is without fragments: not always that of the stage with most */
+		estimate->worst_low_bytes = fmax(estimate->worst_low_bytes, m->low_bytes);
+		estimate->worst_high_bytes = fmax(estimate->worst_high_bytes, m->high_bytes);
 		if (m->total_bytes > estimate->worst_bytes) {
 			estimate->worst_bytes = m->total_bytes;
-			estimate->worst_low_bytes = m->low_bytes;
-			estimate->worst_high_bytes = m->high_bytes;
 			estimate->worst_stage = i;
 		}
 	}

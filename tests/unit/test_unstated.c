@@ -4,6 +4,7 @@
  * the band's: oom above its low end, at risk above its high one?
  */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #include "fixture.h"
@@ -169,5 +170,26 @@ Test(band, the_verdict_is_the_bands)
 		evaluate(fixture_evaluator(&f, 4096), &s, NULL, NULL, &estimate);
 		cr_assert_eq(estimate.verdict, verdicts[i], "usable %g", usable[i]);
 	}
+	fixture_free(&f);
+}
+
+/* Fragments of activations count at the high end only: another stage may have the higher low end. */
+Test(band, ends_are_the_highest_of_all_stages)
+{
+	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x2");
+	int apart = 0;
+
+	for (int64_t length = 1024; length <= 4096; length += 64) {
+		struct strategy s = fixture_strategy(&f, 1, 1, 2, 1, 1, 1, 64, length);
+		struct stage_memory stages[2];
+		struct estimate e;
+
+		s.recompute = (struct recompute){RECOMPUTE_FULL, 0, 0};
+		evaluate(fixture_evaluator(&f, length), &s, NULL, stages, &e);
+		cr_assert_eq(e.worst_low_bytes, fmax(stages[0].low_bytes, stages[1].low_bytes));
+		cr_assert_eq(e.worst_high_bytes, fmax(stages[0].high_bytes, stages[1].high_bytes));
+		apart += stages[e.worst_stage].low_bytes < e.worst_low_bytes;
+	}
+	cr_assert_gt(apart, 0);
 	fixture_free(&f);
 }
