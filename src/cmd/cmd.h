@@ -94,6 +94,7 @@ struct request {
 	struct probe_options probe;
 	struct detect_options detect;
 	double tolerance_percent; /* compare; 0: not given */
+	const struct strategy *measured_words; /* what --measured-on says in words, derived; or NULL */
 	double measured_predicted_s; /* of --measured-step's strategy, uncorrected; 0 without */
 
 	struct model *model;

@@ -6,36 +6,6 @@
 #include "cmd/plan_report.h"
 #include "cmd/progress.h"
 
-static int64_t
-axis_value(const struct strategy *s, enum axis axis)
-{
-	switch (axis) {
-	case AXIS_TP:
-		return s->tp;
-	case AXIS_CP:
-		return s->cp;
-	case AXIS_PP:
-		return s->pp;
-	case AXIS_VPP:
-		return s->vpp;
-	case AXIS_EP:
-		return s->ep;
-	case AXIS_ETP:
-		return s->etp;
-	case AXIS_MICRO_BATCH:
-		return s->micro_batch;
-	case AXIS_RECOMPUTE:
-		return recompute_value(s->recompute);
-	case AXIS_ZERO:
-		return s->zero;
-	case AXIS_DISPATCHER:
-		return (int64_t)s->dispatcher;
-	case AXES:
-		break;
-	}
-	return 0;
-}
-
 /* What a `strategy:` section fixes on an axis is a pin, unless --pin or `pin:` says otherwise. */
 static void
 pin_section(struct request *request)
@@ -48,7 +18,7 @@ pin_section(struct request *request)
 
 		if (!doc_get(request->strategy_section, axis_names[axis]) || limit->n_allowed > 0)
 			continue;
-		limit->allowed[0] = axis_value(&job->base, (enum axis)axis);
+		limit->allowed[0] = strategy_axis_value(&job->base, (enum axis)axis);
 		limit->n_allowed = 1;
 	}
 }

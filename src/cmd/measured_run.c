@@ -173,6 +173,7 @@ read_words(struct request *request, const char *text, struct strategy *strategy)
 	struct loc loc = {"--measured-on", 0, 0};
 	struct doc *map = doc_new_map(arena, loc);
 
+	strategy->layout = NULL; /* of the strategy that is asked for */
 	for (text += strspn(text, " \t\n"); *text; text += strspn(text, " \t\n")) {
 		size_t length = strcspn(text, " \t\n"), key = strcspn(text, "= \t\n");
 
@@ -214,6 +215,7 @@ read_measured_on(struct request *request, const char *text, struct measured_step
 
 	if (stat(text, &status) == 0)
 		return read_document(request, text, step);
+	request->measured_words = &step->strategy;
 	return read_words(request, text, &step->strategy);
 }
 
@@ -222,8 +224,7 @@ measured_option_add(struct request *request)
 {
 	struct loc option = {"--measured-step", 0, 0};
 	const struct job *job = &request->job;
-	struct measured_step step = {
-	    .model = request->model, .strategy = job->base, .step_s = job->measured_step_s};
+	struct measured_step *step = arena_alloc(request->arena, sizeof(*step));
 	struct layout layout;
 
 	if (!(job->measured_step_s > 0)) {
@@ -232,25 +233,28 @@ measured_option_add(struct request *request)
 		return diag_error(request->diags, option,
 		    "'--measured-on' says what ran, and no '--measured-step' how long it took");
 	}
+	step->model = request->model;
+	step->strategy = job->base;
+	step->step_s = job->measured_step_s;
 	if (request->command->run == cmd_plan && !job->measured_on)
 		return 0; /* of which strategy is not known: only compared */
-	if (job->measured_on && read_measured_on(request, job->measured_on, &step) != 0)
+	if (job->measured_on && read_measured_on(request, job->measured_on, step) != 0)
 		return -1;
-	strategy_derive(&step.strategy, request->model, request->cluster->world);
-	if (strategy_violations(&step.strategy, request->model, request->diags) > 0) {
+	strategy_derive(&step->strategy, request->model, request->cluster->world);
+	if (strategy_violations(&step->strategy, request->model, request->diags) > 0) {
 		diag_add(request->diags, option, NULL, SEVERITY_NOTE,
 		    "this is the strategy that was measured: %s",
-		    strategy_options_text(request->arena, &step.strategy));
+		    strategy_options_text(request->arena, &step->strategy));
 		return -1;
 	}
-	if (step.strategy.layout) {
-		if (layout_parse(&layout, step.strategy.layout, request->model,
-			(int)step.strategy.pp, request->diags, option) != 0)
+	if (step->strategy.layout) {
+		if (layout_parse(&layout, step->strategy.layout, request->model,
+			(int)step->strategy.pp, request->diags, option) != 0)
 			return -1;
-		step.layout = &layout;
+		step->layout = &layout;
 	}
-	if (measured_step_add(request, &step) != 0)
+	if (measured_step_add(request, step) != 0)
 		return -1;
-	request->measured_predicted_s = step.predicted.step_s;
+	request->measured_predicted_s = step->predicted.step_s;
 	return 0;
 }

@@ -153,59 +153,6 @@ print_rules(struct request *request, const struct search_account *account)
 	table_print(table, &request->out, 2);
 }
 
-/* An argument as a shell takes it back. */
-static void
-add_argument(struct str *out, const char *text)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-_./,:=+@%";
-
-	if (text[0] && strspn(text, plain) == strlen(text)) {
-		str_add(out, text);
-		return;
-	}
-	str_addc(out, '\'');
-	for (; *text; text++)
-		if (*text == '\'')
-			str_add(out, "'\\''");
-		else
-			str_addc(out, *text);
-	str_addc(out, '\'');
-}
-
-static bool
-is_even(const struct layout *layout, int64_t layers)
-{
-	struct layout even;
-
-	layout_even(&even, layers, layout->pp, layout->vpp);
-	return memcmp(even.first, layout->first,
-		   (size_t)(layout->pp * layout->vpp + 1) * sizeof(*even.first)) == 0;
-}
-
-/* The command line that looks closer at the winner. */
-static void
-print_next(struct request *request, const struct plan *plan)
-{
-	const struct estimate *best = &plan->best[0];
-	const struct arguments *arguments = &request->arguments;
-	struct str *out = &request->out;
-	size_t i;
-
-	text_label(request, "next");
-	str_add(out, "moeplan estimate");
-	for (i = 0; i < arguments->count; i++) {
-		str_addc(out, ' ');
-		add_argument(out, arguments->positional[i]);
-	}
-	str_addf(out, " %s", strategy_options_text(request->arena, &best->strategy));
-	if (!best->strategy.layout && !is_even(&best->layout, request->model->layers)) {
-		str_add(out, " --layout ");
-		add_argument(out, layout_text(request->arena, &best->layout, request->model));
-	}
-	str_addc(out, '\n');
-}
-
 /* --- nothing fits --------------------------------------------------------------------------- */
 
 static void
@@ -263,7 +210,7 @@ text_plan(struct request *request, const struct plan *plan)
 	str_addc(&request->out, '\n');
 	print_account(request, &plan->account);
 	if (plan->n_best > 0)
-		print_next(request, plan);
+		text_next(request, &plan->best[0]);
 	if (request->common.verbose && plan->account.n_rules > 0)
 		print_rules(request, &plan->account);
 	if (request->common.verbose && plan->n_best > 0)

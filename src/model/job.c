@@ -447,7 +447,22 @@ static const char *const skew_words[] = {"balanced", "max=", "cv=", "zipf=", NUL
 		.help = "how long a step of the strategy really took: corrects the times"          \
 	}
 
-const struct field job_estimate_fields[] = {LOAD_SKEW, MEASURED_STEP, {.name = NULL}};
+#define MEASURED_ON                                                                                \
+	{                                                                                          \
+		.name = "measured_on", .arg = "FILE|KEY=VALUE ...", .kind = FIELD_TEXT,            \
+		.offset = MEMBER(measured_on),                                                     \
+		.help =                                                                            \
+		    "the strategy that was measured: a plan as JSON, or 'tp=2 ep=8 ...'"           \
+	}
+
+#define RESERVE                                                                                    \
+	{                                                                                          \
+		.name = "reserve", .arg = "SIZE", .help = "memory kept free on every GPU",         \
+		.kind = FIELD_BYTES, .offset = MEMBER(reserve_bytes)                               \
+	}
+
+const struct field job_estimate_fields[] = {
+    LOAD_SKEW, RESERVE, MEASURED_STEP, MEASURED_ON, {.name = NULL}};
 const struct field job_measured_fields[] = {MEASURED_STEP, {.name = NULL}};
 
 /* clang-format off */
@@ -460,16 +475,13 @@ const struct field job_fields[] = {
 	{ .name = "top", .arg = "N", .help = "strategies in the answer (3)", .kind = FIELD_INT,
 	  .offset = MEMBER(top), .min = 1, .max = MAX_TOP },
 	LOAD_SKEW,
-	{ .name = "reserve", .arg = "SIZE", .help = "memory kept free on every GPU",
-	  .kind = FIELD_BYTES, .offset = MEMBER(reserve_bytes) },
+	RESERVE,
 	{ .name = "objective", .arg = "time|memory|gpus", .help = "what is minimised (time)",
 	  .kind = FIELD_CHOICE, .offset = MEMBER(objective), .choices = objective_names },
 	{ .name = "measured_step", .arg = "T", .kind = FIELD_SECONDS,
 	  .offset = MEMBER(measured_step_s),
 	  .help = "a step time that was measured, to compare with or, with measured_on, to correct by" },
-	{ .name = "measured_on", .arg = "FILE|KEY=VALUE ...", .kind = FIELD_TEXT,
-	  .offset = MEMBER(measured_on),
-	  .help = "the strategy that was measured: a plan as JSON, or 'tp=2 ep=8 ...'" },
+	MEASURED_ON,
 	{ .name = "time_limit", .arg = "T", .kind = FIELD_SECONDS, .offset = MEMBER(time_limit_s),
 	  .help = "stop the search after this time and say how far the answer may be off" },
 	{ .name = "lp", .arg = "FILE", .kind = FIELD_TEXT, .offset = MEMBER(lp_path),

@@ -38,6 +38,8 @@ bool axis_allows(const struct axis_limit *limit, int64_t value);
 /* AXIS_RECOMPUTE has these values, AXIS_ZERO 0..3, AXIS_DISPATCHER enum dispatcher, others sizes. */
 int64_t recompute_value(struct recompute recompute);
 struct recompute recompute_of_value(int64_t value);
+/* Of a strategy, as the axis counts it. */
+int64_t strategy_axis_value(const struct strategy *strategy, enum axis axis);
 /* "2", "selective:moe_act", "deepep": as --pin takes it. */
 const char *axis_value_text(struct arena *arena, enum axis axis, int64_t value);
 
@@ -77,6 +79,10 @@ struct job {
 };
 
 void job_init(struct job *job);
+/* The fewest digits that are read back as the same number. */
+const char *shortest_number(struct arena *arena, double value);
+/* "max=1.7", "balanced", a file: as --load-skew takes it. */
+const char *load_skew_text(struct arena *arena, const struct load_skew *skew);
 /* `--pin tp=2,ep=8`, `--forbid pp`, `--max tp=8,step=20s,memory=70GiB,gpus=512`, `--top` … */
 extern const struct field job_fields[];
 /* The rows that a command takes which searches nothing: the load, a measured step. */
