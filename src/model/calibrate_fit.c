@@ -87,7 +87,10 @@ traffic_of(const struct measurements *m, int level, double latency_s, double uni
 		const struct sample *s = &m->samples[i];
 		double t = s->seconds - latency_s - m->peer_s * s->peers;
 
-		if (s->level != level || !s->all_to_all || t < s->seconds / 2)
+		if (s->level != level || !s->all_to_all || t < s->seconds / 2 ||
+		    !range_holds(&traffic_ranges[0], s->units) ||
+		    !range_holds(&traffic_ranges[1], s->wire_bytes) ||
+		    !range_holds(&traffic_ranges[2], s->wire_bytes / t / 1e9))
 			continue;
 		if (s->units > units + 1e-9)
 			*next = fmin(*next, s->units);
@@ -154,8 +157,11 @@ calibrate_grouped(const struct measurements *m, double ceiling_flops)
 		const struct product *p = &m->experts[i];
 		double fill = p->rows / (p->rows + half) * p->columns / (p->columns + half) *
 			      p->depth / (p->depth + half);
+		double share = p->flops / ceiling_flops / fill;
 
-		points[n++] = (struct point){p->rows, p->flops / ceiling_flops / fill};
+		if (range_holds(&grouped_ranges[0], p->rows) &&
+		    range_holds(&grouped_ranges[1], share))
+			points[n++] = (struct point){p->rows, share};
 	}
 	return curve_of(points, n);
 }

@@ -69,24 +69,38 @@ curve_of(struct point *points, int n)
 	return curve;
 }
 
-/* Numbers over 0 and at most 1e18, as many as are wanted. */
+const struct curve_range grouped_ranges[GROUPED_COLUMNS] = {
+    {"rows an expert", 1e-3, 1e9}, {"shares of the ceiling", 1e-4, 2}};
+const struct curve_range traffic_ranges[TRAFFIC_COLUMNS] = {
+    {"units", 1, 1 << 20}, {"bytes", 1, 1e15}, {"GB/s", 1e-6, 1e6}};
+
+bool
+range_holds(const struct curve_range *range, double number)
+{
+	return number >= range->low && number <= range->high;
+}
+
+/* As many numbers as there are ranges. */
 static int
-read_row(const char *name, const struct doc *row, double *numbers, size_t wanted,
-    struct field_context *context)
+read_row(const char *name, const struct doc *row, const struct curve_range *ranges, size_t wanted,
+    double *numbers, struct field_context *context)
 {
 	const struct doc *item = row->first;
 	size_t i;
 
 	for (i = 0; row->kind == DOC_LIST && item && i < wanted; i++, item = item->next) {
-		if (item->kind != DOC_NUMBER || !(item->number > 0) || item->number > 1e18)
+		if (item->kind != DOC_NUMBER)
 			break;
+		if (!range_holds(&ranges[i], item->number))
+			return diag_error(context->diags, item->loc,
+			    "'%s' takes %s from %g to %g, not %g", name, ranges[i].name,
+			    ranges[i].low, ranges[i].high, item->number);
 		numbers[i] = item->number;
 	}
 	if (row->kind == DOC_LIST && i == wanted && !item)
 		return 0;
-	return diag_error(context->diags, row->loc,
-	    "'%s' takes rows of %zu numbers over 0, such as %s", name, wanted,
-	    wanted == 2 ? "[512, 0.6]" : "[2, 1048576, 38.5]");
+	return diag_error(context->diags, row->loc, "'%s' takes rows of %zu numbers, such as %s",
+	    name, wanted, wanted == GROUPED_COLUMNS ? "[512, 0.6]" : "[2, 1048576, 38.5]");
 }
 
 static int
@@ -103,12 +117,12 @@ curve_read(
     struct curve *curve, const char *name, const struct doc *list, struct field_context *context)
 {
 	const struct doc *row;
-	double numbers[2] = {0};
+	double numbers[GROUPED_COLUMNS] = {0};
 
 	if (check_list(name, list, context) != 0)
 		return -1;
 	for (row = list->first; row; row = row->next) {
-		if (read_row(name, row, numbers, 2, context) != 0)
+		if (read_row(name, row, grouped_ranges, GROUPED_COLUMNS, numbers, context) != 0)
 			return -1;
 		if (!curve_add(curve, numbers[0], numbers[1]))
 			return diag_error(context->diags, row->loc,
@@ -164,12 +178,12 @@ traffic_read(struct traffic_curves *curves, const char *name, const struct doc *
     struct field_context *context)
 {
 	const struct doc *row;
-	double numbers[3] = {0};
+	double numbers[TRAFFIC_COLUMNS] = {0};
 
 	if (check_list(name, list, context) != 0)
 		return -1;
 	for (row = list->first; row; row = row->next) {
-		if (read_row(name, row, numbers, 3, context) != 0)
+		if (read_row(name, row, traffic_ranges, TRAFFIC_COLUMNS, numbers, context) != 0)
 			return -1;
 		if (!traffic_add(curves, numbers[0], numbers[1], 1e9 * numbers[2]))
 			return diag_error(context->diags, row->loc,

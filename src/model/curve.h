@@ -24,6 +24,16 @@ struct point {
  * CURVE_POINTS. */
 struct curve curve_of(struct point *points, int n);
 
+/* What a column of a list of rows may hold; nothing else is written either. */
+enum { GROUPED_COLUMNS = 2, TRAFFIC_COLUMNS = 3 };
+struct curve_range {
+	const char *name;
+	double low, high;
+};
+extern const struct curve_range grouped_ranges[GROUPED_COLUMNS]; /* rows, share */
+extern const struct curve_range traffic_ranges[TRAFFIC_COLUMNS]; /* units, bytes, GB/s */
+bool range_holds(const struct curve_range *range, double number);
+
 /* "[[16, 0.21], [64, 0.55]]"; -1 after adding errors. */
 int curve_read(
     struct curve *curve, const char *name, const struct doc *list, struct field_context *context);

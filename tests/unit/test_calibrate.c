@@ -481,6 +481,55 @@ Test(calibrate, order_of_reports_does_not_matter, .init = setup, .fini = teardow
 	}
 }
 
+Test(calibrate, rows_out_of_range_are_refused, .init = setup, .fini = teardown)
+{
+	static const struct {
+		const char *key, *row;
+		bool read;
+	} rows[] = {
+	    {"grouped", "[512, 0.6]", true},
+	    {"grouped", "[512, 0.0001]", true},
+	    {"grouped", "[512, 1e-310]", false},
+	    {"grouped", "[512, 2.1]", false},
+	    {"grouped", "[1e-300, 0.6]", false},
+	    {"grouped", "[512, 0.6], [512, 0.7]", false},
+	    {"all_to_all", "[8, 1000, 1e-6]", true},
+	    {"all_to_all", "[8, 1000, 1e-310]", false},
+	    {"all_to_all", "[8, 1000, 1e7]", false},
+	    {"all_to_all", "[8, 0.1, 10]", false},
+	    {"all_to_all", "[0.5, 1000, 10]", false},
+	    {"all_to_all", "[8, 1000, 10], [8, 1000, 20]", false},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool of_gpu = rows[i].key[0] == 'g';
+		const char *text = arena_printf(arena,
+		    "nodes: 4\ngpu: {name: H100-SXM5-80GB%s%s%s}\n%s%s%s", of_gpu ? ", grouped: [" : "",
+		    of_gpu ? rows[i].row : "", of_gpu ? "]" : "",
+		    of_gpu ? "" : "links: {scale_up: {all_to_all: [", of_gpu ? "" : rows[i].row,
+		    of_gpu ? "" : "]}}\n");
+		const struct doc *doc = doc_parse(arena, diags, "cluster", text, strlen(text));
+
+		cr_expect_eq(cluster_read(arena, diags, doc) != NULL, rows[i].read, "%s: %s", text,
+		    diags->last ? diags->last->message : "");
+	}
+}
+
+/* What was measured and cannot be read again is not written. */
+Test(calibrate, rows_out_of_range_are_not_written, .init = setup, .fini = teardown)
+{
+	struct loc nowhere = {NULL, 0, 0};
+
+	m.n_experts = 2;
+	m.experts[0] = (struct product){64, 4096, 4096, 1e9};
+	m.experts[1] = (struct product){512, 4096, 4096, 4e14};
+	cr_assert_eq(calibrate_grouped(&m, 6e14).n, 1);
+	calibrate_add_sample(diags, nowhere, cluster, &m, 0, "all_to_all", 2, 1, 1, 1);
+	calibrate_add_sample(diags, nowhere, cluster, &m, 0, "all_to_all", 2, 1, 1e9, 1);
+	cr_assert_eq(calibrate_traffic(&m, cluster, 0).Bps[0].n, 1);
+}
+
 Test(calibrate, several_reports_are_merged, .init = setup, .fini = teardown)
 {
 	cr_assert_eq(add(report(320e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
