@@ -184,7 +184,7 @@ append(struct import *in, struct setting setting)
 {
 	struct setting *added = arena_alloc(in->arena, sizeof(*added)),
 		       *last = in->config->settings;
-	size_t count = 0;
+	size_t count = last != NULL;
 
 	for (; last && last->next; count++)
 		last = last->next;

@@ -9,7 +9,7 @@
 enum {
 	SHELL_MAX_DEPTH = 64,
 	SHELL_MAX_WORK = 24 << 20, /* bytes made, definitions looked at */
-	SHELL_BUCKETS = 512,
+	SHELL_BUCKETS = 4096,
 };
 
 enum shell_truth { SHELL_FALSE, SHELL_TRUE, SHELL_UNKNOWN };

@@ -206,9 +206,9 @@ read_simple(struct shell *shell, struct shell_cursor *cursor, struct simple *sim
 }
 
 static struct function *
-find_function(const struct shell *shell, const struct shell_text *name)
+find_function(struct shell *shell, const struct shell_text *name)
 {
-	for (struct function *f = shell->functions; f; f = f->next)
+	for (struct function *f = shell->functions; f && shell_spend(shell, 1); f = f->next)
 		if (shell_equals(name, f->name))
 			return f;
 	return NULL;

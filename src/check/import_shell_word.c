@@ -165,11 +165,11 @@ ansi_quoted(struct shell *shell, struct shell_cursor *cursor, struct word_builde
 
 /* {a,b} or {1..8}: bash makes several words of it. */
 static bool
-begins_braces(const struct shell_cursor *cursor)
+begins_braces(struct shell *shell, const struct shell_cursor *cursor)
 {
 	bool several = false;
 
-	for (size_t i = 1;; i++) {
+	for (size_t i = 1; shell_spend(shell, 1); i++) {
 		char c = shell_peek(cursor, i);
 
 		if (c == '}')
@@ -178,6 +178,7 @@ begins_braces(const struct shell_cursor *cursor)
 			return false;
 		several = several || c == ',' || (c == '.' && shell_peek(cursor, i + 1) == '.');
 	}
+	return false;
 }
 
 static void
@@ -195,7 +196,7 @@ plain_byte(struct shell *shell, struct shell_cursor *cursor, struct word_builder
 			builder->have = true;
 			return;
 		}
-	} else if (c == '*' || c == '?' || (c == '{' && begins_braces(cursor))) {
+	} else if (c == '*' || c == '?' || (c == '{' && begins_braces(shell, cursor))) {
 		builder->pattern = true;
 	}
 	shell_put(shell, &builder->text, shell_peek(cursor, 0), shell_origin(cursor));

@@ -324,6 +324,7 @@ Test(import_shell, growth)
 {
 	struct str doubling = str_new(arena), calls = str_new(arena), deep = str_new(arena);
 	struct str arrays = str_new(arena), braces = str_new(arena), here = str_new(arena);
+	struct str open = str_new(arena), many = str_new(arena);
 
 	str_add(&doubling, "A=0123456789\n");
 	for (int i = 0; i < 200; i++)
@@ -356,6 +357,14 @@ Test(import_shell, growth)
 		str_add(&here, "cat <<A;");
 	cr_assert_eq(run(here.text), -1);
 	cr_assert_not_null(strstr(diags->last->message, "expands to more than anybody would run"));
+
+	for (int i = 0; i < 300000; i++)
+		str_add(&open, "a={");
+	cr_assert_eq(run(open.text), -1);
+
+	for (int i = 0; i < 50000; i++)
+		str_addf(&many, "f%d() { :; }\nf0\n", i);
+	cr_assert_eq(run(many.text), -1);
 }
 
 Test(import_shell, recursion_ends)
