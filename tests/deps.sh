@@ -11,7 +11,7 @@ self=$(cd "$(dirname "$0")" && pwd)/${0##*/}
 
 # The rules are data: "room NAME FOLDER", "may ROOM PATTERN" (own headers), "third HEADER" (in exactly
 # one .c file of ROOMs), "kernel HEADER" (in any .cu file), "never ROOM PATTERN" (headers), "call
-# ROOM|all FUNCTION…" (banned).
+# ROOM|all FUNCTION…" (banned), "width ROOM COLUMNS" (a tab is up to 8).
 rules() {
 	cat <<-'END'
 		room base src/base/
@@ -41,6 +41,7 @@ rules() {
 		kernel cuda_runtime.h
 		kernel cuda_bf16.h
 		never planner ^stdio[.]h$
+		width check 100
 		call all strcpy strcat sprintf vsprintf strtok atoi atol atoll atof alloca gets system popen
 		call base printf puts putchar exit _exit
 		call model printf puts putchar exit _exit
@@ -61,7 +62,7 @@ check() { # FOLDER
 	duplicates >"$found"
 	rules >"$table"
 	# shellcheck disable=SC2046 # one word a file
-	awk -v libc="$libc" "$program" "$table" $(cat "$list") >>"$found"
+	LC_ALL=C awk -v libc="$libc" "$program" "$table" $(cat "$list") >>"$found"
 	sort -t: -k1,1 -k2,2n "$found"
 	if [ -s "$found" ]; then
 		echo "$(wc -l <"$found") rules broken in $(wc -l <"$list") files"
@@ -145,6 +146,16 @@ function check_calls(line,    name) {
 		line = substr(line, RSTART + RLENGTH)
 	}
 }
+# Columns of a line: tabs go to the next eighth, bytes 10xxxxxx of UTF-8 continue a character.
+function columns(line,    at, n) {
+	gsub(/[\200-\277]/, "", line)
+	while ((at = index(line, "\t"))) {
+		n += at - 1
+		n += 8 - n % 8
+		line = substr(line, at + 1)
+	}
+	return n + length(line)
+}
 BEGIN {
 	n = split(libc, words)
 	for (i = 1; i <= n; i++)
@@ -156,6 +167,7 @@ NR == FNR {
 	else if ($1 == "never") { never_room[++n_never] = $2; never_pattern[n_never] = $3 }
 	else if ($1 == "third") third[$3] = $2
 	else if ($1 == "kernel") kernel[$2] = 1
+	else if ($1 == "width") width[$2] = $3
 	else if ($1 == "call")
 		for (i = 3; i <= NF; i++)
 			banned[$2 " " $i] = 1
@@ -166,6 +178,9 @@ FNR == 1 {
 	in_comment = 0
 	if (room == "")
 		complain("not in a room")
+}
+room in width && columns($0) > width[room] {
+	complain(columns($0) " columns, " width[room] " are allowed")
 }
 !in_comment && /^[ \t]*#[ \t]*include/ {
 	if (match($0, /"[^"]+"/))
@@ -247,6 +262,7 @@ self_test() {
 	expect src/other/net.c 'int net;' 'not in a room'
 	expect planner/main.c 'int main;' 'named like'
 	expect tests/unit/main.c 'int main;' 'named like'
+	expect src/check/rules.c "$(printf '\t%093d' 0)" '101 columns, 100 are allowed'
 	for name in strcpy strcat sprintf vsprintf strtok atoi atol atoll atof alloca gets system popen; do
 		expect src/cmd/run.c "	/* a */ x = $name (y);" "$name() may not be called"
 	done

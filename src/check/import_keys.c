@@ -391,9 +391,9 @@ const struct key import_torchtitan_keys[] = {
 /* clang-format off */
 static const struct key import_plan_keys[] = {
 	OUR_WORD("framework"),
-	OURS("world_size"), OURS("tp"), OURS("cp"), OURS("pp"), OURS("vpp"), OURS("ep"), OURS("etp"),
-	OURS("dp"), OURS("edp"), OURS("gtp"), OURS("egtp"), OURS("dp_replicate"), OURS("dp_shard"),
-	OURS("seq_len"), OURS("micro_batch"), OURS("global_batch"),
+	OURS("world_size"), OURS("tp"), OURS("cp"), OURS("pp"), OURS("vpp"), OURS("ep"),
+	OURS("etp"), OURS("dp"), OURS("edp"), OURS("gtp"), OURS("egtp"), OURS("dp_replicate"),
+	OURS("dp_shard"), OURS("seq_len"), OURS("micro_batch"), OURS("global_batch"),
 	OUR_WORD("recompute"), OUR_WORD("zero"), OUR_WORD("dispatcher"), OUR_WORD("layout"),
 	OUR_WORD("precision"), OUR_WORD("grad_type"), OUR_WORD("optimizer"), OUR_WORD("capacity"),
 	OUR_WORD("offload"), OUR_WORD("loss"), OUR_WORD("cuda_graphs"), OUR_WORD("overlap"),

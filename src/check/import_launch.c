@@ -45,8 +45,9 @@ static const struct launch_option deepspeed_options[] = {
 	{.name = NULL},
 };
 static const struct launch_option srun_options[] = {
-	{"N", "nodes", true}, {"n", "ntasks", true}, {"G", "gpus", true}, {"c", "cpus_per_task", true},
-	{"J", "job_name", true}, {"p", "partition", true}, {"t", "time", true}, {"o", "output", true},
+	{"N", "nodes", true}, {"n", "ntasks", true}, {"G", "gpus", true},
+	{"c", "cpus_per_task", true}, {"J", "job_name", true}, {"p", "partition", true},
+	{"t", "time", true}, {"o", "output", true},
 	{"e", "error", true}, {"A", "account", true}, {"w", "nodelist", true}, {"D", "chdir", true},
 	{"x", "exclude_nodes", true}, {"exclude", "exclude_nodes", true}, {"q", "qos", true},
 	{"l", "label", false}, {"label", "label", false}, {"u", "unbuffered", false},
@@ -92,8 +93,9 @@ static const struct launcher launchers[] = {
 };
 /* Programs that start another one with the rest of the line. */
 static const char *const wrappers[] = {"env", "nohup", "exec", "time", "numactl", "nsys", "ncu",
-	"sudo", "stdbuf", "taskset", "timeout", "singularity", "apptainer", "docker", "podman", "uv",
-	"poetry", "conda", "command", "ray", "nice", "setsid", "ssh", "pdsh", "enroot", "rocprof", NULL};
+	"sudo", "stdbuf", "taskset", "timeout", "singularity", "apptainer", "docker", "podman",
+	"uv", "poetry", "conda", "command", "ray", "nice", "setsid", "ssh", "pdsh", "enroot",
+	"rocprof", NULL};
 /* clang-format on */
 
 /* Options that say something about ranks; the others are read over. */
@@ -101,11 +103,12 @@ static const char *const wrappers[] = {"env", "nohup", "exec", "time", "numactl"
 static const char *const kept[] = {
 	"nodes", "ntasks", "ntasks_per_node", "gpus", "gpus_per_node", "gpus_per_task", "gres",
 	"nnodes", "nproc_per_node", "node_rank", "master_addr", "master_port", "rdzv_backend",
-	"rdzv_endpoint", "max_restarts", "standalone", "num_gpus", "num_nodes", "hostfile", "include",
-	"exclude", "launcher", "no_local_rank", "np", "npernode", "map_by", "host", "num_processes",
-	"num_machines", "machine_rank", "main_process_ip", "main_process_port", "use_deepspeed",
-	"deepspeed_config_file", "dp_replicate_size", "dp_shard_size", "tp_size", "cp_size", "sp_size",
-	NULL};
+	"rdzv_endpoint", "max_restarts", "standalone", "num_gpus", "num_nodes", "hostfile",
+	"include", "exclude", "launcher", "no_local_rank", "np", "npernode", "map_by", "host",
+	"num_processes", "num_machines", "machine_rank", "main_process_ip", "main_process_port",
+	"use_deepspeed", "deepspeed_config_file", "dp_replicate_size", "dp_shard_size", "tp_size",
+	"cp_size", "sp_size", NULL
+};
 /* clang-format on */
 
 static const char *

@@ -27,8 +27,8 @@ const struct rule rules_deepspeed[] = {
 		.id = "DS-001", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
 		.silent = true,
 		.when = "json and not argument() and not own(setting) and (complete or "
-		    "root(setting) != setting) and not in_file('.py') and not in(root(setting), 'MoE', 'PipelineModule', "
-		    "'PipeModelDataParallelTopology', 'topology')",
+		    "root(setting) != setting) and not in_file('.py') and not in(root(setting), "
+		    "'MoE', 'PipelineModule', 'PipeModelDataParallelTopology', 'topology')",
 		.require = "name_state(root(setting)) == 'known' or is_block(root(setting))",
 		.message = "'{root(setting)}' is no key of DeepSpeed{name_limit(root(setting))}: "
 		    "it is ignored",
@@ -79,7 +79,8 @@ const struct rule rules_deepspeed[] = {
 		    "open",
 		.hint = "check both at once: moeplan check SCRIPT {given(deepspeed_config, "
 		    "given(deepspeed_config_file, deepspeed))}",
-		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/__init__.py add_config_arguments",
+		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/__init__.py "
+		    "add_config_arguments",
 	},
 	/* --- batch */
 	{

@@ -45,8 +45,9 @@ const struct rule rules_launch[] = {
 		.id = "LAU-008", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "said(slots) and count(slots_left()) > 1",
 		.require = "min(slots_left()) == max(slots_left())",
-		.message = "hosts have different slots ({slots_left()}): deepspeed computes LOCAL_RANK as "
-		    "rank % local count, which is wrong behind a host with another count",
+		.message = "hosts have different slots ({slots_left()}): deepspeed computes "
+		    "LOCAL_RANK as rank % local count, which is wrong behind a host with another "
+		    "count",
 		.hint = "give every host the same slots",
 		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/launcher/launch.py",
 	},
@@ -99,11 +100,10 @@ const struct rule rules_launch[] = {
 		.require = "env_world != launch_nodes or given(launch_procs, gpus_per_node) == 1 "
 		    "or world == launch_nodes",
 		.message = "WORLD_SIZE {env_world} is the number of nodes, {launch_nodes} x "
-		    "{given(launch_procs, given(gpus_per_node, 'n'))} processes are meant: some platforms set it so, and "
-		    "torchrun overwrites it, other launchers do not",
+		    "{given(launch_procs, given(gpus_per_node, 'n'))} processes are meant: some "
+		    "platforms set it so, and torchrun overwrites it, other launchers do not",
 		.hint = "set WORLD_SIZE={fix_world: launch_nodes * given(launch_procs, "
-		    "gpus_per_node)} || set WORLD_SIZE "
-		    "to nodes x processes a node",
+		    "gpus_per_node)} || set WORLD_SIZE to nodes x processes a node",
 		.source = "platforms' own job environments; " TORCHRUN,
 	},
 	{

@@ -175,7 +175,8 @@ const struct rule rules_libraries[] = {
 		    "'moe_token_drop_coef', 'data_parallel_size')",
 		.message = "'{setting}' is no setting of Megatron-Core, though guides write it",
 		.hint = "write {replacement(setting)} || leave it out: DP follows from the world",
-		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/core/transformer/transformer_config.py",
+		.source = "NVIDIA/Megatron-LM core_v0.19.0 "
+		    "megatron/core/transformer/transformer_config.py",
 	},
 	{.id = NULL},
 };

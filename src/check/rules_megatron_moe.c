@@ -278,7 +278,8 @@ const struct rule rules_megatron_moe[] = {
 		    "get(recompute_granularity, '') != 'full' : 'no full recompute'; not "
 		    EP_OVERLAP " or not has(get(recompute_modules, 'none'), 'moe') : 'no "
 		    "recompute of moe'; not " EP_OVERLAP " or on(bf16) or on(fp16) : 'bf16 or "
-		    "fp16'; not " EP_OVERLAP " or get(mtp_layers, 0) <= 1 : 'at most one MTP layer'",
+		    "fp16'; not " EP_OVERLAP " or get(mtp_layers, 0) <= 1 : 'at most one MTP "
+		    "layer'",
 		.message = "overlap of expert communication needs {problem}",
 		.hint = "leave it out, or change that",
 		.source = CONFIG,

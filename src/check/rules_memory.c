@@ -47,8 +47,8 @@ const struct rule rules_memory[] = {
 		.id = "MEM-003", .severity = SEVERITY_WARNING,
 		.when = "verdict == 'fits' and experts > 0",
 		.require = "skewed_verdict != 'oom'",
-		.message = "when the fullest expert rank gets {skewed_load} x the mean, a GPU needs "
-		    "{gib(skewed_bytes)} of {gib(capacity_bytes)}",
+		.message = "when the fullest expert rank gets {skewed_load} x the mean, a GPU "
+		    "needs {gib(skewed_bytes)} of {gib(capacity_bytes)}",
 		.hint = "a capacity factor, a wider EP or more recomputation keeps room for uneven "
 		    "routing",
 		.source = "planner/rates.c skewed_load: 1.70 to 1.85 measured on long dropless "
@@ -105,8 +105,8 @@ const struct rule rules_memory[] = {
 		.id = "MEM-008", .severity = SEVERITY_WARNING,
 		.when = "(given(optimizer_cpu_offload, 0) or said(offload_fraction)) and "
 		    "set(params) and (said(host_mem_gib) or said(host_mem_gb))",
-		.require = PINNED " * params * 12 * given(offload_fraction, 1) / (" NODES ") <= 0.8 * "
-		    "(" HOST_BYTES ")",
+		.require = PINNED " * params * 12 * given(offload_fraction, 1) / (" NODES ") <= "
+		    "0.8 * (" HOST_BYTES ")",
 		.message = "an offloaded optimizer of {optimizer_gib: params * 12 * "
 		    "given(offload_fraction, 1) / (" NODES ") / " GIB_BYTES "} GiB a node was "
 		    "measured to take " PINNED " x as much with pinned copies and buffers: "

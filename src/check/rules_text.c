@@ -113,7 +113,8 @@ render_braces(struct rule_sink *sink, const char *text, const char *end, const c
 
 /* Up to `end`, with braces filled in; *decided becomes false when one cannot be. */
 static const char *
-render(struct rule_sink *sink, const char *text, const char *end, const char *problem, bool *decided)
+render(struct rule_sink *sink, const char *text, const char *end, const char *problem,
+    bool *decided)
 {
 	struct str out = str_new(sink->facts->arena);
 
@@ -135,8 +136,8 @@ render(struct rule_sink *sink, const char *text, const char *end, const char *pr
 }
 
 void
-rule_visit_braces(struct rule_sink *sink, const char *text, void (*visit)(void *context, const char *name),
-    void *context)
+rule_visit_braces(struct rule_sink *sink, const char *text,
+    void (*visit)(void *context, const char *name), void *context)
 {
 	struct arena *arena = sink->facts->arena;
 	const char *close;

@@ -207,7 +207,8 @@ const struct rule rules_torchtitan[] = {
 	},
 	{
 		.id = "TT-025", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
-		.when = "titan and not foreign and not own(setting) and (in(root(setting), " LISTED ") or (not "
+		.when = "titan and not foreign and not own(setting) and (in(root(setting), "
+		    LISTED ") or (not "
 		    "since('0.3') and parent(setting) != '')) and setting != "
 		    "'parallelism.expert_parallel_comm_backend' and not is_block(setting)",
 		.require = "name_state(setting) == 'known'",

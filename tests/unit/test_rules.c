@@ -78,8 +78,9 @@ Test(rules, grid_rules_have_rows)
 Test(rules, quantities_can_be_read)
 {
 	for (const struct quantity_row *row = quantity_rows; row->name; row++)
-		cr_expect_not_null(expr_parse(arena, diags, row->expression, rule_function_tables), "%s: %s",
-		    row->name, diags->last ? diags->last->message : "");
+		cr_expect_not_null(
+		    expr_parse(arena, diags, row->expression, rule_function_tables),
+		    "%s: %s", row->name, diags->last ? diags->last->message : "");
 }
 
 Test(rules, versions)
