@@ -194,7 +194,7 @@ read_choice(
 	refuse(field, value, context, choices_text(context->arena, field->choices));
 	near = is_scalar(value) ? str_nearest(value->text, field->choices) : NULL;
 	if (near)
-		diag_last_hint(context->diags, "did you mean '%s'", near);
+		diag_last_hint(context->diags, "did you mean '%s'?", near);
 	return -1;
 }
 
@@ -278,7 +278,7 @@ report_unknown(const struct field *field, const struct doc *member, const char *
 	diag_error(context->diags, member->key_loc, "unknown key '%s'", member->key);
 	near = str_nearest(member->key, known);
 	if (near)
-		diag_last_hint(context->diags, "did you mean '%s'", near);
+		diag_last_hint(context->diags, "did you mean '%s'?", near);
 }
 
 int

@@ -98,7 +98,7 @@ report_unknown(const struct parser *p, const char *option)
 	diag_error(p->context->diags, (struct loc){0}, "unknown option '%s'", option);
 	near = str_nearest(option, known);
 	if (near)
-		diag_last_hint(p->context->diags, "did you mean '%s'", near);
+		diag_last_hint(p->context->diags, "did you mean '%s'?", near);
 	return -1;
 }
 

@@ -339,7 +339,7 @@ judge(struct reshard *out, const struct strategy *o, const struct strategy *n)
 		out->weights_advice =
 		    "weights in Hugging Face form: the frameworks do not read each "
 		    "other's checkpoints";
-		out->optimizer_advice = "nothing: the optimizer starts afresh";
+		out->optimizer_advice = "the optimizer starts afresh";
 	} else if (o->framework == FRAMEWORK_MEGATRON) {
 		judge_megatron(out, o, n);
 	} else if (o->framework == FRAMEWORK_DEEPSPEED) {

@@ -79,10 +79,10 @@ print_load(struct request *request, const char *label, enum reshard_load load, c
 {
 	static const char *const words[] = {[RESHARD_LOADS] = "load as they are",
 	    [RESHARD_WITH] = "load with",
-	    [RESHARD_CONVERTS] = "need"};
+	    [RESHARD_CONVERTS] = "not as they are"};
 
 	if (advice)
-		text_line(request, label, "%s%s %s", words[load], load == RESHARD_LOADS ? ":" : "",
+		text_line(request, label, "%s%s %s", words[load], load == RESHARD_WITH ? "" : ":",
 		    advice);
 	else
 		text_line(request, label, "%s", words[load]);

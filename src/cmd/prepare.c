@@ -73,6 +73,50 @@ need_covered_choices(struct request *request)
 	return STATUS_NO;
 }
 
+/* Parts that came before bf16 multiply in fp16. */
+static void
+choose_precision(struct request *request)
+{
+	struct strategy *strategy = &request->job.base;
+	const struct gpu *gpu = &request->cluster->gpu;
+	struct loc nowhere = {NULL, 0, 0};
+	bool stated = strategy->said & SAID_PRECISION;
+
+	if (strategy->precision != PRECISION_BF16 || gpu->flops[FLOP_BF16].value > 0)
+		return;
+	if (!stated)
+		strategy->precision = PRECISION_FP16;
+	diag_add(request->diags, nowhere, NULL, stated ? SEVERITY_WARNING : SEVERITY_NOTE,
+	    stated ? "%s has no bf16 products: the step is what fp16 takes"
+		   : "precision fp16: %s has no bf16 products",
+	    gpu->name);
+}
+
+/* What is pinned must be left by --forbid and --max. */
+static int
+need_values(struct request *request)
+{
+	struct loc nowhere = {NULL, 0, 0};
+	int result = 0;
+	int axis, i;
+
+	for (axis = 0; axis < AXES; axis++) {
+		const struct axis_limit *limit = &request->job.limits[axis];
+
+		for (i = 0; i < limit->n_allowed && !axis_allows(limit, limit->allowed[i]); i++)
+			;
+		if (limit->n_allowed == 0 || i < limit->n_allowed)
+			continue;
+		result = diag_error(request->diags, nowhere,
+		    "'%s' is pinned to %s, and not above %lld by 'forbid' or 'max'",
+		    axis_names[axis],
+		    axis_value_text(request->arena, (enum axis)axis, limit->allowed[0]),
+		    (long long)limit->max);
+		diag_last_hint(request->diags, "give one of them");
+	}
+	return result;
+}
+
 /* A trace of loads that the job names; its experts must be the model's. */
 static int
 need_loads(struct request *request)
@@ -121,9 +165,11 @@ job_prepare(struct request *request)
 	enum status status;
 
 	missing |= need_seq_len(request);
+	missing |= need_values(request);
 	missing |= need_loads(request);
 	if (missing)
 		return STATUS_USAGE;
+	choose_precision(request);
 	status = need_covered_model(request);
 	if (status == STATUS_YES)
 		status = need_covered_choices(request);

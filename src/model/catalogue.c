@@ -480,6 +480,29 @@ gpu_names(struct arena *arena)
 	return names;
 }
 
+static bool
+begins_with(const char *name, const char *start)
+{
+	for (; *start; name++, start++)
+		if ((*name | 0x20) != (*start | 0x20))
+			return false;
+	return true;
+}
+
+const char *
+gpu_suggestion(struct arena *arena, const char *name)
+{
+	const char *near = str_nearest(name, gpu_names(arena));
+	struct str text = str_new(arena);
+
+	if (near)
+		return arena_printf(arena, "'%s'", near);
+	for (int i = 0; i < GPUS && strlen(name) > 1; i++)
+		if (begins_with(gpus[i].gpu.name, name))
+			str_addf(&text, "%s'%s'", text.length ? " or " : "", gpus[i].gpu.name);
+	return text.length ? text.text : NULL;
+}
+
 const char **
 node_slugs(struct arena *arena)
 {

@@ -39,6 +39,8 @@ const struct node_row *node_row(int index);
 const struct node_row *node_row_find(const char *slug);
 /* The catalogue's GPU names or the slugs, ending with NULL, for "did you mean". */
 const char **gpu_names(struct arena *arena);
+/* "'A' or 'B'": what was meant by a name that no row has; NULL nothing comes near. */
+const char *gpu_suggestion(struct arena *arena, const char *name);
 const char **node_slugs(struct arena *arena);
 
 #endif

@@ -292,9 +292,9 @@ read_gpu_name(struct cluster_file *file, const struct doc *value, struct field_c
 		return 0;
 	}
 	diag_error(context->diags, value->loc, "'%s' is not a GPU of the catalogue", value->text);
-	near = str_nearest(value->text, gpu_names(context->arena));
+	near = gpu_suggestion(context->arena, value->text);
 	if (near)
-		diag_last_hint(context->diags, "did you mean '%s'?", near);
+		diag_last_hint(context->diags, "did you mean %s?", near);
 	else
 		diag_last_hint(context->diags, "give a mapping of facts: name, memory, hbm_GBps, "
 					       "bf16_tflops …");

@@ -168,10 +168,10 @@ read_name(struct words *w)
 		w->machine.gpu = w->machine.row->gpu;
 		return 0;
 	}
-	near = str_nearest(w->word, gpu_names(w->arena));
+	near = gpu_suggestion(w->arena, w->word);
 	refuse_word(w, "not a GPU of the catalogue");
 	if (near)
-		diag_last_hint(w->diags, "did you mean '%s'?", near);
+		diag_last_hint(w->diags, "did you mean %s?", near);
 	return -1;
 }
 

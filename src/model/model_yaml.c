@@ -197,7 +197,7 @@ example(struct field_context *context, const struct doc *map, const char *name)
 	diag_error(
 	    context->diags, doc_get(map, "like")->loc, "no built-in model is called '%s'", name);
 	if (str_nearest(name, names))
-		diag_last_hint(context->diags, "did you mean '%s'", str_nearest(name, names));
+		diag_last_hint(context->diags, "did you mean '%s'?", str_nearest(name, names));
 	return NULL;
 }
 

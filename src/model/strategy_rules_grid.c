@@ -191,7 +191,8 @@ hint_experts(const struct strategy *s, struct diags *diags)
 	int64_t rest = grid_product(s->etp, grid_product(s->egtp, s->pp));
 
 	if (s->etp > 1 && divides(without_etp, s->world))
-		diag_last_hint(diags, "--etp 1 makes it %lld GPUs", (long long)without_etp);
+		diag_last_hint(diags, "--etp 1 makes it %lld GPU%s", (long long)without_etp,
+		    without_etp == 1 ? "" : "s");
 	else if (divides(rest, s->world))
 		hint_divisors(diags, "ep", s->world / rest, s->ep);
 	else

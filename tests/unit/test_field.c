@@ -189,11 +189,11 @@ Test(field, bad_values_are_refused_and_say_what_is_allowed)
 Test(field, hints)
 {
 	read_text("recompute: ful");
-	cr_assert_str_eq(diags->last->hint, "did you mean 'full'");
+	cr_assert_str_eq(diags->last->hint, "did you mean 'full'?");
 	read_text("layercount: 1");
-	cr_assert_str_eq(diags->last->hint, "did you mean 'layer_count'");
+	cr_assert_str_eq(diags->last->hint, "did you mean 'layer_count'?");
 	read_text("ownr: 1");
-	cr_assert_str_eq(diags->last->hint, "did you mean 'owner'");
+	cr_assert_str_eq(diags->last->hint, "did you mean 'owner'?");
 	read_text("banana: 1");
 	cr_assert_null(diags->last->hint);
 	read_text("tp: 2.0");
@@ -342,10 +342,10 @@ static const struct {
     {{"--tp=", NULL}, "'--tp' is empty, allowed is 1 to 65536", NULL},
     {{"--tp", NULL}, "'--tp' needs a value", "write --tp N"},
     {{"--tp", "--graphs", NULL}, "'--tp' needs a value", "write --tp N"},
-    {{"--tpp", "1", NULL}, "unknown option '--tpp'", "did you mean '--tp'"},
-    {{"--layer", "1", NULL}, "unknown option '--layer'", "did you mean '--layer-count'"},
+    {{"--tpp", "1", NULL}, "unknown option '--tpp'", "did you mean '--tp'?"},
+    {{"--layer", "1", NULL}, "unknown option '--layer'", "did you mean '--layer-count'?"},
     {{"--layer_count", "1", NULL}, "unknown option '--layer_count'",
-	"did you mean '--layer-count'"},
+	"did you mean '--layer-count'?"},
     {{"-t", NULL}, "unknown option '-t'", NULL},
     {{"--=1", NULL}, "unknown option '--'", NULL},
     {{"--no-tp", NULL}, "unknown option '--no-tp'", NULL},
@@ -354,7 +354,7 @@ static const struct {
     {{"--tp=1", "--tp=2", NULL}, "'--tp' is given twice: '1' and '2'", NULL},
     {{"--graphs", "--no-graphs", NULL}, "'--no-graphs' is given twice", NULL},
     {{"--recompute", "ful", NULL}, "'--recompute' is 'ful', allowed is none, selective or full",
-	"did you mean 'full'"},
+	"did you mean 'full'?"},
     {{"--tp", "null", NULL}, "'--tp' is null, allowed is 1 to 65536", NULL},
     {{"--custom", "bad", NULL}, "'custom' is bad", NULL},
 };
