@@ -209,17 +209,32 @@ keep_member(const char *key, const char *word, struct event *e)
 }
 
 static int
+too_many(struct reader *r, int most, const char *what)
+{
+	diag_error(r->diags, (struct loc){r->name, r->line, 0}, "more than %d %s", most, what);
+	diag_last_hint(r->diags, "profile a few steps: schedule(wait=…, active=3)");
+	return -1;
+}
+
+static int
+keep_step(struct reader *r, const struct event *e)
+{
+	if (r->found.n_steps == TRACE_MAX_STEPS)
+		return too_many(r, TRACE_MAX_STEPS, "steps");
+	r->found.steps[r->found.n_steps++] = (struct interval){
+	    1e-6 * e->start_us, 1e-6 * (e->start_us + e->length_us), TRACE_OTHER};
+	return 0;
+}
+
+static int
 keep_kernel(struct reader *r, const struct event *e)
 {
 	if (r->found.n_kernels == 0)
 		memcpy(r->device, e->device, sizeof(r->device));
 	if (strcmp(r->device, e->device) != 0)
 		return 0;
-	if (r->found.n_kernels == TRACE_MAX_KERNELS) {
-		fail(r, "more than 2097152 kernels");
-		diag_last_hint(r->diags, "profile a few steps: schedule(wait=…, active=3)");
-		return -1;
-	}
+	if (r->found.n_kernels == TRACE_MAX_KERNELS)
+		return too_many(r, TRACE_MAX_KERNELS, "kernels");
 	if (r->found.n_kernels == r->room_kernels) {
 		size_t room = r->room_kernels ? 2 * r->room_kernels : 4096;
 
@@ -244,9 +259,8 @@ keep_event(struct reader *r, const struct event *e)
 	if (e->phase != 'X' || !(e->length_us >= 0 && e->length_us < 1e12) ||
 	    !(e->start_us > -1e18 && e->start_us < 1e18))
 		return 0;
-	if (step && r->found.n_steps < TRACE_MAX_STEPS)
-		r->found.steps[r->found.n_steps++] = (struct interval){
-		    1e-6 * e->start_us, 1e-6 * (e->start_us + e->length_us), TRACE_OTHER};
+	if (step)
+		return keep_step(r, e);
 	return kernel ? keep_kernel(r, e) : 0;
 }
 

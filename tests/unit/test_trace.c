@@ -144,3 +144,22 @@ Test(trace, is_told_by_its_first_bytes)
 	cr_assert_not(trace_is("{\"schema\": \"moeplan/probe/v1\"", 29));
 	cr_assert_not(trace_is("", 0));
 }
+
+/* Steps that would not count are named, not dropped. */
+Test(trace, too_many_steps_are_an_error)
+{
+	struct str text = str_new(arena);
+	struct trace_facts facts;
+	int i;
+
+	str_add(&text, "[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": 0, "
+		       "\"ts\": 0, \"dur\": 1}");
+	for (i = 0; i <= TRACE_MAX_STEPS; i++)
+		str_addf(&text,
+		    ", {\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": "
+		    "\"ProfilerStep#%d\", \"pid\": 9, \"ts\": %d, \"dur\": 1}",
+		    i, i);
+	str_addc(&text, ']');
+	cr_assert_eq(read_trace(text.text, &facts), -1);
+	cr_assert_str_eq(diags->first->message, "more than 4096 steps");
+}
