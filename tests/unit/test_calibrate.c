@@ -116,6 +116,14 @@ Test(calibrate, refuses_what_is_not_comparable, .init = setup, .fini = teardown)
 	cr_assert_eq(m.n_samples, 0);
 }
 
+Test(calibrate, a_transfer_says_its_level, .init = setup, .fini = teardown)
+{
+	cr_assert_eq(add("{\"environment\": {\"comparable\": true}, \"transfers\": [{\"op\": "
+			 "\"all_gather\", \"ranks\": 8, \"bytes\": 1000, \"seconds\": 1}]}"),
+	    -1);
+	cr_assert(strstr(diags->last->message, "not one of this cluster's"));
+}
+
 Test(calibrate, one_size_is_no_fit, .init = setup, .fini = teardown)
 {
 	struct str out = str_new(arena);
