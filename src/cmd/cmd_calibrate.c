@@ -92,10 +92,22 @@ note_memory(struct request *request, const char *name, const struct doc *report)
 
 /* --- a plan and what was measured on it ------------------------------------------------------- */
 
+/* A plan that no measurement follows is a mistake in the order of the files. */
+static int
+check_used(struct calibration *c)
+{
+	if (!c->plan || c->plan_used)
+		return 0;
+	return diag_error(c->request->diags, place(c->plan_name),
+	    "nothing was measured on this plan: no log, no profile and no '--measured-step' "
+	    "follows it");
+}
+
 static int
 take_plan(struct calibration *c, const char *name, const struct doc *doc)
 {
 	struct request *request = c->request;
+	int result = check_used(c);
 
 	c->plan = plan_read(request->arena, request->diags, doc, name);
 	c->plan_name = name;
@@ -103,7 +115,7 @@ take_plan(struct calibration *c, const char *name, const struct doc *doc)
 	if (!c->plan)
 		return -1;
 	if (!c->plan->gpu || strcmp(c->plan->gpu, request->cluster->gpu.name) == 0)
-		return 0;
+		return result;
 	return diag_error(request->diags, place(name), "the plan is for '%s', the cluster has '%s'",
 	    c->plan->gpu, request->cluster->gpu.name);
 }
@@ -111,6 +123,7 @@ take_plan(struct calibration *c, const char *name, const struct doc *doc)
 static int
 need_plan(struct calibration *c, const char *name, const char *what)
 {
+	c->plan_used = true; /* whether or not it can be read */
 	if (c->plan)
 		return 0;
 	diag_error(c->request->diags, place(name), "%s, and no plan stands before it", what);
@@ -131,7 +144,6 @@ add_step(struct calibration *c, const char *name, struct measured_step *step)
 		return -1;
 	note_off(c->request, name, "step", step->predicted.step_s, step->step_s, false);
 	c->runs++;
-	c->plan_used = true;
 	return 0;
 }
 
@@ -311,20 +323,13 @@ add_option(struct calibration *c)
 static int
 add_files(struct calibration *c, const char **files, size_t n)
 {
-	struct request *request = c->request;
 	int result = 0;
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		result |= add_file(c, files[i]);
 	result |= add_option(c);
-	if (result == 0 && c->plan && !c->plan_used) {
-		diag_error(request->diags, place(c->plan_name),
-		    "nothing was measured on this plan: no log, no profile and no "
-		    "'--measured-step' follows it");
-		return -1;
-	}
-	return result;
+	return result == 0 ? check_used(c) : result;
 }
 
 enum status
