@@ -50,26 +50,33 @@ corrected_of(enum time_part part)
 	}
 }
 
+/* The optimizer is updated on the host after the passes, activations are copied in each of them. */
+static bool
+is_once(const struct strategy *s, int part)
+{
+	return part == TIME_DATA_PARALLEL || part == TIME_OPTIMIZER || part == TIME_STEP ||
+	       (part == TIME_OFFLOAD && s->offload != OFFLOAD_ACTIVATIONS);
+}
+
 /* A bubble is made of what the stages do: it grows with them, in their proportions. */
 struct observation
 observation_of(const struct estimate *e, double measured_s)
 {
 	struct observation o = {
 	    .measured_s = measured_s, .spread = rate_table[RATE_SPREAD_STEP].value};
-	double once = e->exposed_s[TIME_DATA_PARALLEL] + e->exposed_s[TIME_OPTIMIZER] +
-		      e->exposed_s[TIME_OFFLOAD] + e->exposed_s[TIME_STEP];
-	double bubble = e->exposed_s[TIME_BUBBLE], staged = e->step_s - once - bubble;
-	double grow = staged > 0 ? 1 + bubble / staged : 1;
+	double once = 0;
+	double bubble = e->exposed_s[TIME_BUBBLE], staged, grow;
 	int part;
 
-	for (part = 0; part < TIME_PARTS; part++) {
-		bool is_once = part == TIME_DATA_PARALLEL || part == TIME_OPTIMIZER ||
-			       part == TIME_OFFLOAD || part == TIME_STEP;
-
+	for (part = 0; part < TIME_PARTS; part++)
+		if (is_once(&e->strategy, part))
+			once += e->exposed_s[part];
+	staged = e->step_s - once - bubble;
+	grow = staged > 0 ? 1 + bubble / staged : 1;
+	for (part = 0; part < TIME_PARTS; part++)
 		if (part != TIME_BUBBLE)
 			o.predicted_s[corrected_of((enum time_part)part)] +=
-			    e->exposed_s[part] * (is_once ? 1 : grow);
-	}
+			    e->exposed_s[part] * (is_once(&e->strategy, part) ? 1 : grow);
 	return o;
 }
 

@@ -147,7 +147,7 @@ costs_init(
 	}
 	times_init(e, s, kinds, c);
 	for (int k = 0; k < kinds && s->offload == OFFLOAD_ACTIVATIONS; k++)
-		offload_layer_time(e, &c->activations[k], &c->time[k]);
+		offload_layer_time(e, s, &c->activations[k], &c->time[k]);
 	c->embedding_state = state_bytes(&e->embedding, s);
 	c->head_state = state_bytes(&e->head, s);
 	c->mtp_state = state_bytes(&e->mtp_own, s);

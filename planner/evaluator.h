@@ -172,8 +172,8 @@ double offload_optimizer_s(
 /* Host memory that they take. */
 double offload_optimizer_bytes(const struct strategy *strategy, double elements);
 /* Copies of offloaded activations that a layer's passes do not hide. */
-void offload_layer_time(const struct evaluator *evaluator, const struct activations *activations,
-    struct layer_time *time);
+void offload_layer_time(const struct evaluator *evaluator, const struct strategy *strategy,
+    const struct activations *activations, struct layer_time *time);
 
 /* How a strategy's stages run, as its ranks see it: DualPipe is a V on half of them. */
 struct pipeline pipeline_of(const struct strategy *strategy);

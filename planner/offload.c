@@ -17,6 +17,7 @@
  */
 #include <math.h>
 
+#include "planner/correction.h"
 #include "planner/evaluator.h"
 
 /* Bytes of host memory: master, two moments and a gradient, all fp32 there. */
@@ -68,15 +69,17 @@ offload_optimizer_bytes(const struct strategy *s, double elements)
 }
 
 void
-offload_layer_time(const struct evaluator *e, const struct activations *act, struct layer_time *t)
+offload_layer_time(const struct evaluator *e, const struct strategy *s,
+    const struct activations *act, struct layer_time *t)
 {
+	double factor = corrected_factor(e, s, CORRECTED_DATA);
 	double copy_s = act->offloaded / host_link_Bps(e->cluster);
-	double forward_s = fmax(0, copy_s - t->forward_s);
-	double backward_s = fmax(0, copy_s - t->backward_s);
+	double forward_s = factor * fmax(0, copy_s - t->forward_s);
+	double backward_s = factor * fmax(0, copy_s - t->backward_s);
 
 	t->forward[TIME_OFFLOAD] += forward_s;
 	t->backward[TIME_OFFLOAD] += backward_s;
-	t->hidden[TIME_OFFLOAD] += 2 * copy_s - forward_s - backward_s;
+	t->hidden[TIME_OFFLOAD] += 2 * factor * copy_s - forward_s - backward_s;
 	t->forward_s += forward_s;
 	t->backward_s += backward_s;
 }

@@ -244,3 +244,24 @@ Test(correction, bounds_hold_under_any_correction)
 		}
 	fixture_free(&f);
 }
+
+/* Copies of activations in every pass are corrected like an optimizer's on the host. */
+Test(correction, offloaded_activations_are_corrected)
+{
+	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x8");
+	struct strategy s = fixture_strategy(&f, 1, 1, 8, 1, 8, 1, 256, SEQ_LEN);
+	struct estimate before, after;
+	struct measured_run run;
+
+	s.offload = OFFLOAD_ACTIVATIONS;
+	s.offload_fraction = 1;
+	f.cluster->host.link_Bps.value = 1e9;
+	before = cost(&f, s);
+	cr_assert_gt(before.exposed_s[TIME_OFFLOAD], 0.5 * before.step_s);
+	run = run_of(&f, s, 1.6);
+	give_runs(&f, &run, 1);
+	after = cost(&f, s);
+	cr_assert_gt(after.step_s, 1.5 * before.step_s);
+	cr_assert_lt(after.step_s, 1.6 * before.step_s);
+	fixture_free(&f);
+}
