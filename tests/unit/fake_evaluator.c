@@ -214,3 +214,10 @@ evaluate_bound(const struct evaluator *e, const struct strategy *s)
 	bound.memory_bytes /= (double)s->pp;
 	return bound;
 }
+
+bool
+host_overflows(const struct cluster *cluster, const struct estimate *estimate)
+{
+	(void)cluster, (void)estimate;
+	return false;
+}

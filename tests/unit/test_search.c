@@ -102,7 +102,7 @@ set_axis(struct strategy *s, int axis, int64_t value)
 }
 
 /* One point of the grid, tried by hand. */
-struct point {
+struct tried {
 	struct strategy strategy;
 	int64_t value[AXES];
 	const char *rule;
@@ -111,7 +111,7 @@ struct point {
 };
 
 struct points {
-	struct point *all;
+	struct tried *all;
 	int n;
 };
 
@@ -130,7 +130,7 @@ means_something(const struct world *w, const int64_t value[AXES])
 
 static void
 try_point(
-    const struct world *w, const struct evaluator *evaluator, struct point *p, double cap_bytes)
+    const struct world *w, const struct evaluator *evaluator, struct tried *p, double cap_bytes)
 {
 	struct strategy *s = &p->strategy;
 	const struct grid_rule *rule;
@@ -166,7 +166,7 @@ points_under(struct world *w, double cap)
 		count *= w->job.limits[a].n_allowed;
 	points.all = arena_array(w->arena, (size_t)count, sizeof(*points.all));
 	for (int i = 0; i < count; i++) {
-		struct point *p = &points.all[points.n];
+		struct tried *p = &points.all[points.n];
 		int rest = i;
 
 		for (int a = 0; a < AXES; a++) {
@@ -205,13 +205,13 @@ brute_force(struct world *w)
 }
 
 static bool
-is_good(const struct world *w, const struct point *p)
+is_good(const struct world *w, const struct tried *p)
 {
 	return !p->rule && p->fits && (w->job.max_step_s <= 0 || p->step_s <= w->job.max_step_s);
 }
 
 static bool
-alike(const struct point *p, const struct point *q)
+alike(const struct tried *p, const struct tried *q)
 {
 	for (int a = 0; a < AXES; a++)
 		if (a != AXIS_VPP && a != AXIS_DISPATCHER && p->value[a] != q->value[a])
@@ -223,13 +223,13 @@ alike(const struct point *p, const struct point *q)
 static double
 nth_best(const struct world *w, const struct points *points, int n)
 {
-	const struct point *taken[64];
+	const struct tried *taken[64];
 
 	for (int i = 0; i <= n; i++) {
-		const struct point *best = NULL;
+		const struct tried *best = NULL;
 
 		for (int j = 0; j < points->n; j++) {
-			const struct point *p = &points->all[j];
+			const struct tried *p = &points->all[j];
 			bool seen = false;
 
 			for (int k = 0; k < i && !seen; k++)
