@@ -257,87 +257,6 @@ call_best(const struct expr_scope *scope, const struct value *arguments, size_t 
 	return best < 0 ? value_undecided : value_number(best);
 }
 
-/* --- whole experts, as many on each GPU ------------------------------------------------------ */
-
-struct sharing {
-	double load[SEARCHED], sum[SEARCHED], best;
-	int held[SEARCHED];
-	int n, parts, each, steps;
-};
-
-/* Expert `e` and all lighter ones on every GPU that has room; of empty GPUs only the first. */
-static void
-share_out(struct sharing *s, int e, double worst)
-{
-	bool tried_empty = false;
-
-	if (worst >= s->best || ++s->steps > MOST_WAYS * 10)
-		return;
-	if (e == s->n) {
-		s->best = worst;
-		return;
-	}
-	for (int p = 0; p < s->parts; p++) {
-		double sum = s->sum[p] + s->load[e];
-
-		if (s->held[p] == s->each || (s->held[p] == 0 && tried_empty))
-			continue;
-		tried_empty = tried_empty || s->held[p] == 0;
-		s->sum[p] = sum;
-		s->held[p]++;
-		share_out(s, e + 1, sum > worst ? sum : worst);
-		s->sum[p] -= s->load[e];
-		s->held[p]--;
-	}
-}
-
-/* Loads and parts of both functions below; false when experts do not divide. */
-static bool
-read_sharing(const struct value *arguments, struct sharing *s)
-{
-	*s = (struct sharing){.best = 1e300};
-	if (!read_loads(&arguments[0], s->load) || arguments[1].kind != VALUE_INT ||
-	    arguments[1].integer < 2 || arguments[1].integer > (int64_t)arguments[0].count ||
-	    arguments[0].count % (size_t)arguments[1].integer != 0)
-		return false;
-	s->n = (int)arguments[0].count;
-	s->parts = (int)arguments[1].integer;
-	s->each = s->n / s->parts;
-	return true;
-}
-
-/* in_order(load, parts): load of the fullest of so many GPUs that hold experts in their order. */
-static struct value
-call_in_order(const struct expr_scope *scope, const struct value *arguments, size_t count)
-{
-	struct sharing s;
-	double worst = 0;
-
-	(void)scope, (void)count;
-	if (!read_sharing(arguments, &s))
-		return value_undecided;
-	for (int e = 0; e < s.n; e++) {
-		s.sum[e / s.each] += s.load[e];
-		if (s.sum[e / s.each] > worst)
-			worst = s.sum[e / s.each];
-	}
-	return value_number(worst);
-}
-
-/* best_order(load, parts): the same at best; undecided when there are too many ways. */
-static struct value
-call_best_order(const struct expr_scope *scope, const struct value *arguments, size_t count)
-{
-	struct sharing s;
-
-	(void)scope, (void)count;
-	if (!read_sharing(arguments, &s))
-		return value_undecided;
-	sort_descending(s.load, s.n);
-	share_out(&s, 0, 0);
-	return s.steps > MOST_WAYS * 10 ? value_undecided : value_number(s.best);
-}
-
 /*
  * fit_state(gpus, memory): the sharded part S of M(n) = A + S/n, the median over
  * neighbours of (M1 - M2) / (1/n1 - 1/n2).
@@ -429,8 +348,6 @@ const struct expr_function placement_functions[] = {
     {"placement_copies", 1, 1, false, call_copies},
     {"placement_twins", 2, 2, false, call_twins},
     {"placement_loads", 3, 3, false, call_loads},
-    {"in_order", 2, 2, false, call_in_order},
-    {"best_order", 2, 2, false, call_best_order},
     {"best_placement", 5, 5, false, call_best},
     {"fit_state", 2, 2, false, call_fit_state},
     {"fit_states", 2, 2, false, call_fit_states},

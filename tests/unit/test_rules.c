@@ -250,6 +250,29 @@ Test(rules, several_broken_conditions_are_one_message)
 	    "%s", diag->message);
 }
 
+/* What one rule says of its own field is not said again as a number that always follows. */
+Test(rules, quantities_leave_to_a_rule_what_only_it_reads)
+{
+	struct check_case *from = read_text(
+	    "{\"framework\": \"deepspeed\", \"input\": {\"gpus\": 8, \"alloc_mb\": "
+	    "{\"first\": 4700, \"middle\": 4660, \"last\": 4700}, \"groups\": 4, "
+	    "\"load\": [20, 107, 104, 64, 19, 197, 187, 157]}}");
+	struct check_context context = {.config = &from->config};
+	struct strategy strategy;
+	const struct diag *note;
+
+	config_defaults(&from->config);
+	strategy = from->config.strategy;
+	strategy_derive(&strategy, from->config.model, 0);
+	context.strategy = &strategy;
+	note = quantities_note(&context, arena, diags);
+	cr_assert_not_null(note);
+	for (const struct diag_number *n = note->numbers; n; n = n->next)
+		cr_expect(strncmp(n->name, "ratio_", 6) != 0 &&
+			      strncmp(n->name, "no_replica_", 11) != 0,
+		    "%s", n->name);
+}
+
 Test(rules, a_rule_for_every_setting)
 {
 	struct check_case *from =
