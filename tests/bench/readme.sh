@@ -25,7 +25,21 @@ first_table() {
 		"$scratch/report"
 }
 
+# Rows that the figures leave out, with how far off they are.
+set_aside() {
+	awk '
+		/^  set aside  +rows/ { on = 1; next }
+		on && /^$/ { exit }
+		on { rows += $(NF - 3)
+			list = list (list ? "; " : "") $1 " " $(NF - 3) ", " $(NF - 2) " and " $(NF - 1) " %" }
+		END { printf "%d more runs have a reason outside the model and are set aside in all figures of step " \
+			"time ([why](tests/bench/README.md)); rows, median and p90 error: %s.\n", rows, list }
+	' "$scratch/report" | fold -s -w 116 | sed 's/ *$//'
+}
+
 section() {
+	set_aside
+	echo
 	echo '```text'
 	awk '/^  in one table/ { on = 1 } on && /^$/ { exit } on { print }' "$scratch/report"
 	echo
