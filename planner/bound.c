@@ -19,6 +19,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "planner/correction.h"
 #include "planner/evaluator.h"
 #include "planner/schedule.h"
 
@@ -53,9 +54,9 @@ copied_state(const struct strategy *s, const struct state *state)
 
 /* Bytes of memory that a predicted byte of activations takes: fragments, and what runs showed. */
 static double
-growth(const struct evaluator *e)
+growth(const struct evaluator *e, const struct strategy *s)
 {
-	return e->activation_scale / rate_table[RATE_ALLOCATOR].value;
+	return evaluator_activation_scale(e, s) / rate_table[RATE_ALLOCATOR].value;
 }
 
 /* What a stage holds besides its layers: the ends' state, activations and logits. */
@@ -88,7 +89,7 @@ fixed_parts(const struct evaluator *e, const struct strategy *s, const struct co
 			*act += mtp * (kept + c->mtp_bytes);
 		}
 	}
-	*bytes += event * growth(e) +
+	*bytes += event * growth(e, s) +
 	    runtime_bytes(&e->cluster->gpu);
 	if (s->schedule == SCHEDULE_1F1B && s->pp > 1)
 		*seconds += c->handoff_s * ((first ? 0 : 1) + (last ? 0 : 1));
@@ -127,7 +128,7 @@ void
 stage_costs(const struct evaluator *e, const struct strategy *s, const struct costs *c,
     struct stage_costs *out)
 {
-	double grow = growth(e);
+	double grow = growth(e, s);
 	double input = 2 * c->sizes.T * (double)e->model->hidden;
 	double surplus = surplus_of_kinds(e, s, c), buffers;
 	bool present[EVALUATOR_KINDS] = {false};
@@ -245,7 +246,7 @@ static double
 memory_bound(const struct evaluator *e, const struct strategy *s, const struct costs *c)
 {
 	double fixed[STRATEGY_MAX_PP], seconds, act, floor_bytes = 0, bound;
-	double grow = growth(e);
+	double grow = growth(e, s);
 	double input = 2 * c->sizes.T * (double)e->model->hidden;
 
 	for (int i = 0; i < s->pp; i++) {

@@ -337,9 +337,9 @@ evaluator_correction(const struct evaluator *e, const struct strategy *s)
 }
 
 double
-evaluator_activation_scale(const struct evaluator *e)
+evaluator_activation_scale(const struct evaluator *e, const struct strategy *s)
 {
-	return e->activation_scale;
+	return evaluator_correction(e, s) ? e->activation_scale : 1;
 }
 
 double

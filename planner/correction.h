@@ -60,7 +60,8 @@ enum run_use run_use(const struct measured_run *run, const struct model *model,
     const struct cluster *cluster, const struct strategy *strategy);
 
 /* What activations are multiplied by, from the measured peaks of the model's runs; 1 without. */
-double evaluator_activation_scale(const struct evaluator *evaluator);
+double evaluator_activation_scale(
+    const struct evaluator *evaluator, const struct strategy *strategy);
 /* What corrects this strategy's time, or NULL. */
 const struct correction *evaluator_correction(
     const struct evaluator *evaluator, const struct strategy *strategy);

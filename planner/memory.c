@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "planner/correction.h"
 #include "planner/evaluator.h"
 
 int
@@ -247,6 +248,7 @@ stage_memory(const struct evaluator *e, const struct strategy *s, struct costs *
 	struct stage_memory scratch;
 	const struct band *band = &memory_bands[memory_class_of(s)];
 	double state, acts, skewed, runtime = runtime_bytes(&e->cluster->gpu);
+	double scale = evaluator_activation_scale(e, s);
 
 	memset(m, 0, sizeof(*m));
 	m->layers = layout_stage_layers(layout, stage);
@@ -259,11 +261,11 @@ stage_memory(const struct evaluator *e, const struct strategy *s, struct costs *
 	acts = peak_events(e, s, c, c->activations, layout, stage, present, m);
 	scratch = *m;
 	skewed = with_skew ? peak_events(e, s, c, c->skewed, layout, stage, present, &scratch) : acts;
-	m->parts[MEMORY_ACTIVATIONS] *= e->activation_scale;
-	m->parts[MEMORY_LOGITS] *= e->activation_scale;
-	m->parts[MEMORY_MOE_BUFFERS] *= e->activation_scale;
-	acts *= e->activation_scale;
-	skewed *= e->activation_scale;
+	m->parts[MEMORY_ACTIVATIONS] *= scale;
+	m->parts[MEMORY_LOGITS] *= scale;
+	m->parts[MEMORY_MOE_BUFFERS] *= scale;
+	acts *= scale;
+	skewed *= scale;
 	m->parts[MEMORY_RUNTIME] = runtime;
 	m->parts[MEMORY_FRAGMENTATION] = fragmentation(acts);
 	m->allocated_bytes = state + acts;

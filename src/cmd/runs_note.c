@@ -11,7 +11,7 @@
 static void
 note_factors(struct request *request, const struct evaluator *evaluator, const struct correction *c)
 {
-	double scale = evaluator_activation_scale(evaluator);
+	double scale = evaluator_activation_scale(evaluator, &request->job.base);
 	struct loc nowhere = {NULL, 0, 0};
 	struct str text = str_new(request->arena);
 	int i;

@@ -199,6 +199,7 @@ Test(correction, a_measured_peak_scales_activations)
 	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x4");
 	struct strategy s = fixture_strategy(&f, 2, 1, 2, 1, 8, 1, 256, SEQ_LEN), derived = s;
 	struct measured_run run = run_of(&f, s, 1);
+	struct strategy other;
 	struct stage_memory stages[2];
 	struct estimate estimate;
 	double before, after, state = 0, kept = 0, bound;
@@ -214,6 +215,15 @@ Test(correction, a_measured_peak_scales_activations)
 	cr_assert_float_eq(kept, state, 1e-6 * state);
 	cr_assert_float_eq(after, state + 0.8 * (before - state), 0.01 * before);
 	cr_assert_leq(bound, estimate.worst_bytes);
+	other = derived; /* in another precision nothing was measured */
+	other.precision = PRECISION_FP8;
+	bound = evaluate_bound(fixture_evaluator(&f, SEQ_LEN), &other).memory_bytes;
+	evaluate(fixture_evaluator(&f, SEQ_LEN), &other, NULL, stages, &estimate);
+	cr_assert_leq(bound, estimate.worst_bytes);
+	after = allocated(stages, 2, &kept);
+	give_runs(&f, NULL, 0);
+	evaluate(fixture_evaluator(&f, SEQ_LEN), &other, NULL, stages, &estimate);
+	cr_assert_float_eq(after, allocated(stages, 2, &kept), 1);
 	run.allocated_bytes =
 	    1; /* less than the model state: nothing that activations could explain */
 	cr_assert_float_eq(activation_ratio(&run, &estimate), 1, 1e-12);
