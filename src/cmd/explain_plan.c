@@ -83,10 +83,22 @@ explained_plan_read(struct request *request, const char *path)
 	return plan;
 }
 
+/* A change that gains less than this is not worth a restart. */
+#define WORTH_TRYING 0.005
+
+static bool
+gains(const struct estimate *now, const struct estimate *before, int aim)
+{
+	if (aim == AIM_TIME)
+		return now->step_s < before->step_s * (1 - WORTH_TRYING);
+	return now->worst_bytes < before->worst_bytes * (1 - WORTH_TRYING);
+}
+
 void
 explained_plan_try(struct request *request, struct explained_plan *plan, int aim)
 {
 	const struct strategy *from = &plan->estimate.strategy;
+	struct str no_gain = str_new(request->arena);
 
 	for (const struct change *change = changes; change->name; change++) {
 		struct trial *trial = &plan->trials[plan->n_trials];
@@ -97,9 +109,14 @@ explained_plan_try(struct request *request, struct explained_plan *plan, int aim
 		    !change_apply(change, plan->model, from, &strategy) ||
 		    !what_if(request, plan->model, plan->cluster, &strategy, &estimate))
 			continue;
+		if (!gains(&estimate, &plan->estimate, aim)) {
+			str_addf(&no_gain, "%s%s", no_gain.length ? ", " : "", change->name);
+			continue;
+		}
 		*trial = (struct trial){change->name, change_text(request->arena, &strategy, from),
 		    estimate.verdict, estimate.worst_bytes, estimate.step_s,
 		    estimate.exposed_s[TIME_ALL_TO_ALL]};
 		plan->n_trials++;
 	}
+	plan->no_gain = no_gain.length ? no_gain.text : NULL;
 }

@@ -44,6 +44,7 @@ struct explained_plan {
 	struct estimate estimate;
 	struct trial trials[TRIALS];
 	int n_trials;
+	const char *no_gain; /* changes that were tried and do not help; NULL none */
 };
 /* explain_plan.c: NULL after adding errors. */
 struct explained_plan *explained_plan_read(struct request *request, const char *path);

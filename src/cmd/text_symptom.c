@@ -185,7 +185,9 @@ text_symptom(struct request *request, const struct explanation *what)
 	if (what->plan->n_trials > 0)
 		print_trials(request, what->plan);
 	else
-		str_add(&request->out, "no single change is possible here\n");
+		str_add(&request->out, "no single change helps here\n");
+	if (what->plan->no_gain)
+		str_addf(&request->out, "no gain in: %s\n", what->plan->no_gain);
 }
 
 /* --- TP against EP -------------------------------------------------------------------------- */
