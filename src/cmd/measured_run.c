@@ -58,6 +58,7 @@ predict(struct request *request, struct measured_step *step)
 	plain->runs.n = 0;
 	job_init(job);
 	job->base = step->strategy;
+	job->skew = request->job.skew; /* as what the factors are fitted to */
 	layout_even(layout, step->model->layers, (int)step->strategy.pp, (int)step->strategy.vpp);
 	evaluate_exact(evaluator_new(request->arena, step->model, plain, job), &step->strategy,
 	    step->layout ? step->layout : layout, request->arena, stages, &step->predicted);
