@@ -100,6 +100,7 @@ struct request {
 	struct model *model;
 	const struct doc *model_doc; /* what `model` was read from */
 	struct cluster *cluster;
+	const struct doc *cluster_doc; /* the same of `cluster`: a mapping, or its name as a string */
 	struct input_file *inputs, **last_input;
 	const struct doc *strategy_section; /* `strategy:` of a combined file, or NULL */
 
@@ -148,6 +149,8 @@ int inputs_load(struct request *request, unsigned required);
  * length, a global batch, a model that the cost model covers. STATUS_YES when all is there.
  */
 enum status job_prepare(struct request *request);
+/* The loads that --load-skew names, read once; -1 when they are not of this model's experts. */
+int job_loads(struct request *request, const struct model *model);
 /* Reads a file of expert loads and counts it among the inputs; NULL after adding errors. */
 struct loads;
 const struct loads *request_loads(struct request *request, const char *path);

@@ -1,64 +1,50 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which numbers has the plan at hand, and what would a change make of them? */
-#include <string.h>
-
 #include "cmd/check_report.h"
 #include "cmd/explain_report.h"
 #include "cmd/what_if.h"
 #include "emit/emit.h"
 
-static double
-number(const struct doc *map, const char *key)
-{
-	const struct doc *value = doc_get(map, key);
-
-	return value && value->kind == DOC_NUMBER ? value->number : 0;
-}
-
-static bool
-read_levels(struct cluster *cluster, const struct doc *list)
-{
-	for (const struct doc *item = list ? list->first : NULL;
-	     item && cluster->n_levels < CLUSTER_MAX_LEVELS; item = item->next) {
-		struct level *level = &cluster->levels[cluster->n_levels++];
-		const struct doc *name = doc_get(item, "name");
-
-		level->name = name && name->text ? name->text : "link";
-		level->gpus = (int64_t)number(item, "gpus");
-		level->Bps = (struct quantity){number(item, "bytes_per_s"), ORIGIN_FILE, NULL};
-		level->latency_s = (struct quantity){number(item, "latency_s"), ORIGIN_FILE, NULL};
-		level->oversubscription = 1;
-		if (level->gpus < 1 || !(level->Bps.value > 0))
-			return false;
-	}
-	return cluster->n_levels > 0;
-}
-
-/* The machine as the document tells it: part, levels, nodes. */
+/* The machine as it was read then: a cluster file's mapping, or a name; with its runs. */
 static const struct cluster *
 read_machine(struct request *request, const struct doc *doc)
 {
-	const struct doc *machine = doc_get(doc, "cluster");
-	const struct doc *gpu = doc_get(machine, "gpu"), *name = doc_get(machine, "name");
-	const struct gpu *part = gpu && gpu->text ? gpu_find(gpu->text) : NULL;
-	struct cluster *cluster = arena_alloc(request->arena, sizeof(*cluster));
+	const struct doc *definition = doc_get(doc, "cluster_definition");
+	const struct doc *runs = doc_get(doc, "runs");
+	struct cluster *cluster;
 
-	cluster->name = name && name->text ? name->text : "plan";
-	cluster->nodes = (int64_t)number(machine, "nodes");
-	cluster->gpus_per_node = (int64_t)number(machine, "gpus_per_node");
-	cluster->world = cluster->nodes * cluster->gpus_per_node;
-	if (part)
-		cluster->gpu = *part;
-	if (part && cluster->nodes > 0 && cluster->gpus_per_node > 0 &&
-	    cluster->world <= CLUSTER_MAX_WORLD &&
-	    read_levels(cluster, doc_get(machine, "levels"))) {
-		cluster->domain_gpus = cluster->levels[0].gpus;
-		return cluster;
+	if (doc_is_null(definition)) {
+		diag_error(request->diags, doc->loc, "the plan does not hold the cluster");
+		diag_last_hint(request->diags, "make the document again with this version");
+		return NULL;
 	}
-	diag_error(request->diags, doc->loc,
-	    "the plan's machine cannot be read back: its GPU must be in the catalogue");
-	diag_last_hint(request->diags, "'moeplan help names' lists the parts");
-	return NULL;
+	cluster = definition->kind == DOC_STRING
+		      ? cluster_from_text(request->arena, request->diags, definition->text)
+		      : cluster_read(request->arena, request->diags, definition);
+	if (cluster && runs && measured_runs_read(&cluster->runs, runs, &request->context) != 0)
+		return NULL;
+	return cluster;
+}
+
+/* What of the job the plan's numbers hold for. */
+static int
+read_job(struct request *request, const struct doc *doc, const struct model *model)
+{
+	const struct doc *skew = doc_get(doc, "load_skew");
+	const struct doc *reserve = doc_get(doc, "reserve_bytes");
+	struct doc here;
+
+	if (skew) {
+		here = *skew;
+		here.loc.line = 0; /* a file of loads lies where moeplan runs, not by the plan */
+		if (field_read(field_find(job_fields, "load_skew"), &request->job, &here,
+			&request->context) != 0)
+			return -1;
+	}
+	if (reserve && field_read(field_find(job_fields, "reserve"), &request->job, reserve,
+			   &request->context) != 0)
+		return -1;
+	return job_loads(request, model);
 }
 
 struct explained_plan *
@@ -74,7 +60,7 @@ explained_plan_read(struct request *request, const char *path)
 	plan->name = path;
 	plan->model = view->model;
 	plan->cluster = read_machine(request, doc);
-	if (!plan->cluster)
+	if (!plan->cluster || read_job(request, doc, plan->model) != 0)
 		return NULL;
 	if (!what_if(request, plan->model, plan->cluster, &view->strategy, &plan->estimate)) {
 		diag_error(request->diags, doc->loc, "the plan cannot be evaluated again");

@@ -311,6 +311,16 @@ slot_bit(const struct source *source)
 	return 0;
 }
 
+static const struct doc *
+text_doc(struct arena *arena, const char *text)
+{
+	struct doc *doc = arena_alloc(arena, sizeof(*doc));
+
+	doc->kind = DOC_STRING;
+	doc->text = text;
+	return doc;
+}
+
 static int
 read_source(struct request *request, const struct source *source)
 {
@@ -323,9 +333,11 @@ read_source(struct request *request, const struct source *source)
 		return request->model ? 0 : -1;
 	case SOURCE_CLUSTER:
 		request->cluster = cluster_read(arena, request->diags, source->doc);
+		request->cluster_doc = source->doc;
 		return request->cluster ? 0 : -1;
 	case SOURCE_TEXT:
 		request->cluster = cluster_from_text(arena, request->diags, source->argument);
+		request->cluster_doc = text_doc(arena, source->argument);
 		return request->cluster ? 0 : -1;
 	case SOURCE_JOB:
 		return job_read(&request->job, source->doc, &request->context);

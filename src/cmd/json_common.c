@@ -169,3 +169,29 @@ json_doc(struct jsonw *w, const char *key, const struct doc *doc)
 		json_doc(w, doc->kind == DOC_MAP ? child->key : NULL, child);
 	jsonw_close(w);
 }
+
+/* The runs as a cluster file has them: those of --measured-on stand in no file. */
+static void
+json_runs(struct jsonw *w, struct request *request)
+{
+	const struct measured_runs *runs = &request->cluster->runs;
+	struct str text = str_new(request->arena);
+	const struct doc *list;
+	int i;
+
+	for (i = 0; i < runs->n; i++)
+		measured_run_write(request->arena, &runs->rows[i], &text);
+	list = doc_parse(request->arena, request->diags, "runs", text.text, text.length);
+	if (list)
+		json_doc(w, "runs", list);
+}
+
+void
+json_made_with(struct jsonw *w, struct request *request)
+{
+	json_doc(w, "cluster_definition", request->cluster_doc);
+	if (request->cluster->runs.n > 0)
+		json_runs(w, request);
+	jsonw_string(w, "load_skew", load_skew_text(request->arena, &request->job.skew));
+	jsonw_double(w, "reserve_bytes", (double)request->job.reserve_bytes);
+}

@@ -18,6 +18,8 @@ void json_model_summary(struct jsonw *w, const char *key, const struct model *mo
 void json_cluster_summary(struct jsonw *w, const char *key, const struct cluster *cluster);
 /* A document as it was read, for whoever has to read it again. */
 void json_doc(struct jsonw *w, const char *key, const struct doc *doc);
+/* The machine, its measured runs and what of the job the numbers hold for: see explain_plan.c. */
+void json_made_with(struct jsonw *w, struct request *request);
 void json_strategy(struct jsonw *w, const char *key, const struct strategy *strategy);
 /* strategy, layout, memory, time, traffic, verdict: the members of an estimate. */
 void json_estimate_members(

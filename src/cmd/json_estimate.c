@@ -216,6 +216,7 @@ json_estimate(struct request *request, const struct strategy *strategy,
 	json_model_summary(&w, "model", request->model);
 	json_doc(&w, "model_definition", request->model_doc);
 	json_cluster_summary(&w, "cluster", request->cluster);
+	json_made_with(&w, request);
 	if (estimate) {
 		json_estimate_members(&w, request, estimate);
 		json_unstated(&w, unstated);

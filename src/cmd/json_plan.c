@@ -133,6 +133,7 @@ json_plan(struct request *request, const struct plan *plan)
 	json_model_summary(&w, "model", request->model);
 	json_doc(&w, "model_definition", request->model_doc);
 	json_cluster_summary(&w, "cluster", request->cluster);
+	json_made_with(&w, request);
 	json_best(&w, request, plan);
 	json_measured_step(&w, request);
 	json_why_not(&w, plan);

@@ -118,10 +118,10 @@ need_values(struct request *request)
 }
 
 /* A trace of loads that the job names; its experts must be the model's. */
-static int
-need_loads(struct request *request)
+int
+job_loads(struct request *request, const struct model *model)
 {
-	const struct layer_kind *moe = model_moe(request->model);
+	const struct layer_kind *moe = model_moe(model);
 	struct load_skew *skew = &request->job.skew;
 	struct loc nowhere = {NULL, 0, 0};
 	const struct loads *loads;
@@ -166,7 +166,7 @@ job_prepare(struct request *request)
 
 	missing |= need_seq_len(request);
 	missing |= need_values(request);
-	missing |= need_loads(request);
+	missing |= job_loads(request, request->model);
 	if (missing)
 		return STATUS_USAGE;
 	choose_precision(request);
