@@ -18,6 +18,9 @@
 #include "model/training_log.h"
 #include "planner/rates.h"
 
+/* Steps that differ by more are still warming up, or disturbed: their median is no steady step. */
+#define STEADY 1.3
+
 struct calibration {
 	struct request *request;
 	struct measurements *m;
@@ -201,7 +204,7 @@ add_log(struct calibration *c, const char *name, const struct log_facts *facts)
 		    "the %s log has no time of a step and no throughput", facts->format);
 	if (add_step(c, name, &step) != 0)
 		return -1;
-	if (facts->step_high_s > 1.3 * facts->step_low_s)
+	if (facts->step_high_s > STEADY * facts->step_low_s)
 		diag_add(request->diags, place(name), NULL, SEVERITY_WARNING,
 		    "steps took %s to %s (four of five of them): the median may not be a steady "
 		    "step",

@@ -300,8 +300,8 @@ Test(calibrate, products_memory_and_overlap_are_kept, .init = setup, .fini = tea
 	str_add(&text,
 	    "{\"schema\": \"moeplan/probe/v1\", \"environment\": {\"comparable\": true}, "
 	    "\"device\": {\"memory_Bps\": 3e12, \"launch_s\": 2.5e-6}, \"overlap\": "
-	    "{\"compute_s\": 3, \"communication_s\": 2, \"both_s\": 3.6}, \"memory\": {\"stages\": [{\"measured\": "
-	    "{\"outside_bytes\": 3e9}}]}, \"products\": [");
+	    "{\"compute_s\": 3, \"communication_s\": 2, \"both_s\": 3.6}, "
+	    "\"memory\": {\"stages\": [{\"measured\": {\"outside_bytes\": 3e9}}]}, \"products\": [");
 	for (size = 256; size <= 8192; size *= 2) {
 		double fill = size / (size + 100);
 
