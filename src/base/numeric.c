@@ -80,3 +80,17 @@ numeric_gcd(int64_t a, int64_t b)
 	}
 	return a;
 }
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+void
+numeric_sort(double *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), compare_doubles);
+}

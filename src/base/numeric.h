@@ -18,5 +18,7 @@ double numeric_strtod(const char *text, char **end);
 
 /* The greatest common divisor; of zero and n, n. Neither may be negative. */
 int64_t numeric_gcd(int64_t a, int64_t b);
+/* Least first. */
+void numeric_sort(double *values, size_t n);
 
 #endif

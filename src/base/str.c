@@ -66,6 +66,18 @@ str_addc(struct str *str, char c)
 }
 
 void
+str_add_quoted(struct str *str, const char *text)
+{
+	str_addc(str, '\'');
+	for (; *text; text++) {
+		if (*text == '\'')
+			str_addc(str, '\'');
+		str_addc(str, (unsigned char)*text < ' ' ? ' ' : *text);
+	}
+	str_addc(str, '\'');
+}
+
+void
 str_pad(struct str *str, char c, size_t count)
 {
 	if (count == 0)

@@ -19,6 +19,8 @@ struct str str_new(struct arena *arena);
 void str_add(struct str *str, const char *text);
 void str_addn(struct str *str, const char *text, size_t length);
 void str_addc(struct str *str, char c);
+/* Between single quotes, as YAML takes any text; control characters become blanks. */
+void str_add_quoted(struct str *str, const char *text);
 void str_pad(struct str *str, char c, size_t count);
 void str_addf(struct str *str, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void str_addv(struct str *str, const char *format, va_list arguments)

@@ -11,9 +11,9 @@
  * dimensions and the rows would leave of it by the same h.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/numeric.h"
 #include "model/calibrate.h"
 
 /* Sums of the normal equations for t = a x + w y. */
@@ -166,14 +166,6 @@ calibrate_grouped(const struct measurements *m, double ceiling_flops)
 	return curve_of(points, n);
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double
 readings_median(const struct readings *readings)
 {
@@ -181,7 +173,7 @@ readings_median(const struct readings *readings)
 
 	if (sorted.n == 0)
 		return 0;
-	qsort(sorted.values, (size_t)sorted.n, sizeof(double), compare_doubles);
+	numeric_sort(sorted.values, (size_t)sorted.n);
 	return (sorted.values[(sorted.n - 1) / 2] + sorted.values[sorted.n / 2]) / 2;
 }
 

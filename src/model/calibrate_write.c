@@ -21,13 +21,9 @@ write_name(const char *key, const char *name, struct str *out)
 		str_addf(out, "%s: %s\n", key, name);
 		return;
 	}
-	str_addf(out, "%s: '", key);
-	for (; *name; name++) {
-		if (*name == '\'')
-			str_addc(out, '\'');
-		str_addc(out, (unsigned char)*name < ' ' ? ' ' : *name);
-	}
-	str_add(out, "'\n");
+	str_addf(out, "%s: ", key);
+	str_add_quoted(out, name);
+	str_addc(out, '\n');
 }
 
 /* What of the GPU is measured, now or before; zero: not. */

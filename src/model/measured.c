@@ -142,26 +142,13 @@ write_strategy(struct arena *arena, const struct strategy *strategy, struct str 
 	str_addc(out, '}');
 }
 
-/* A name as YAML takes it whatever is in it. */
-static void
-write_name(struct str *out, const char *name)
-{
-	str_addc(out, '\'');
-	for (; *name; name++) {
-		if (*name == '\'')
-			str_addc(out, '\'');
-		str_addc(out, (unsigned char)*name < ' ' ? ' ' : *name);
-	}
-	str_addc(out, '\'');
-}
-
 void
 measured_run_write(struct arena *arena, const struct measured_run *run, struct str *out)
 {
 	str_add(out, "- model: ");
-	write_name(out, run->model);
+	str_add_quoted(out, run->model);
 	str_addf(out, "\n  parameters: %lld\n  gpu: ", (long long)run->parameters);
-	write_name(out, run->gpu);
+	str_add_quoted(out, run->gpu);
 	str_addf(out, "\n  step: %.6gs\n", run->step_s);
 	if (run->predicted_s > 0)
 		str_addf(out, "  predicted: %.6gs\n", run->predicted_s);

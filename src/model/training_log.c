@@ -189,14 +189,6 @@ read_block(struct log_reader *r, const char *block, size_t length)
 	}
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Quantile of what stands behind the first fifth; `sorted` says that this was asked before. */
 static double
 steady(struct series *s, double q, bool sorted)
@@ -207,7 +199,7 @@ steady(struct series *s, double q, bool sorted)
 	if (n <= 0)
 		return 0;
 	if (!sorted)
-		qsort(s->values + first, (size_t)n, sizeof(double), compare_doubles);
+		numeric_sort(s->values + first, (size_t)n);
 	below = (int)at;
 	if (below + 1 >= n)
 		return s->values[s->n - 1];

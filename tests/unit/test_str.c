@@ -132,3 +132,13 @@ Test(str, nearest_prefers_the_nearest)
 	cr_assert_str_eq(str_nearest("altoal", words), "alltoal");
 	cr_assert_str_eq(str_nearest("allgater", words), "allgather");
 }
+
+Test(str, quoted_text_is_one_text)
+{
+	struct arena *arena = arena_new(NULL, NULL);
+	struct str str = str_new(arena);
+
+	str_add_quoted(&str, "it's\na: b");
+	cr_assert_str_eq(str.text, "'it''s a: b'");
+	arena_free(arena);
+}
