@@ -247,6 +247,13 @@ verdict_term(const struct facts *facts)
 }
 
 struct value
+runtime_bytes_term(const struct facts *facts)
+{
+	(void)facts;
+	return value_number(rate_table[RATE_RUNTIME_BYTES].value);
+}
+
+struct value
 skewed_load_term(const struct facts *facts)
 {
 	(void)facts;

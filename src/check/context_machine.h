@@ -26,6 +26,7 @@ MACHINE_TERM(master_addr);
 MACHINE_TERM(master_port);
 MACHINE_TERM(slots);
 MACHINE_TERM(verdict);
+MACHINE_TERM(runtime_bytes);
 MACHINE_TERM(skewed_load);
 MACHINE_TERM(skewed_verdict);
 MACHINE_TERM(worst_bytes);

@@ -473,6 +473,8 @@ const struct term terms[] = {
 	{"has_model", "1 when the model is known", "", has_model_term},
 	{"version", "release of the framework", "", version_term},
 	{"verdict", "fits, at-risk or oom, of the estimate", "", verdict_term},
+	{"runtime_bytes", "CUDA context, libraries and communicators of a GPU", "",
+	    runtime_bytes_term},
 	{"skewed_load", "load of the fullest expert rank in long dropless runs over the mean", "",
 	    skewed_load_term},
 	{"skewed_verdict", "the same with the fullest expert rank at 1.7 x the mean", "",

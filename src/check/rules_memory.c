@@ -6,8 +6,6 @@
 #include "check/rules_tables.h"
 
 #define GIB_BYTES "1073741824"
-/* CUDA context, libraries, communicators: planner/rates.c. */
-#define RUNTIME "3758096384"
 #define HOST_BYTES                                                                                 \
 	"if(said(host_mem_gib), given(host_mem_gib, 0) * " GIB_BYTES ", host_mem_gb * 1000000000)"
 /* Host memory of an offloaded optimizer over its 12 bytes a parameter, see MEM-008. */
@@ -57,18 +55,18 @@ const struct rule rules_memory[] = {
 	{
 		.id = "MEM-004", .severity = SEVERITY_ERROR,
 		.when = "set(params) and gpu_bytes > 0 and not set(verdict)",
-		.require = "params * (" TYPE_BYTES ") / world + " RUNTIME " <= gpu_bytes",
+		.require = "params * (" TYPE_BYTES ") / world + runtime_bytes <= gpu_bytes",
 		.message = "weights alone take {weights_gb_per_gpu: params * (" TYPE_BYTES ") / "
 		    "world / 1000000000} GB on each of {world} GPUs, which have {gpu_gb: gpu_bytes "
-		    "/ 1000000000} GB and need 3.5 GiB for context and libraries",
+		    "/ 1000000000} GB and need {gib(runtime_bytes)} for context and libraries",
 		.hint = "use at least {min_gpus: ceil(params * (" TYPE_BYTES ") / (gpu_bytes - "
-		    RUNTIME "))} GPUs",
+		    "runtime_bytes))} GPUs",
 		.source = "parameters x bytes of their type / GPUs",
 	},
 	{
 		.id = "MEM-005", .severity = SEVERITY_ERROR,
 		.when = "said(zero) and gpu_bytes > 0 and not set(verdict)",
-		.require = NEED " + " RUNTIME " <= gpu_bytes",
+		.require = NEED " + runtime_bytes <= gpu_bytes",
 		.message = "weights, gradients and optimizer take {state_gib: (" NEED ") / "
 		    GIB_BYTES "} GiB on a rank ({expert_params_per_rank} expert and "
 		    "{dense_params_per_rank} dense parameters), a GPU has {gpu_gib: gpu_bytes / "
@@ -81,9 +79,9 @@ const struct rule rules_memory[] = {
 	},
 	{
 		.id = "MEM-006", .severity = SEVERITY_WARNING,
-		.when = "said(zero) and gpu_bytes > 0 and not set(verdict) and " NEED " + " RUNTIME
-		    " <= gpu_bytes",
-		.require = NEED " + " RUNTIME " <= 0.93 * gpu_bytes",
+		.when = "said(zero) and gpu_bytes > 0 and not set(verdict) and " NEED " + "
+		    "runtime_bytes <= gpu_bytes",
+		.require = NEED " + runtime_bytes <= 0.93 * gpu_bytes",
 		.message = "weights, gradients and optimizer take {state_gib: (" NEED ") / "
 		    GIB_BYTES "} of {gpu_gib: gpu_bytes / " GIB_BYTES "} GiB: nothing is left for "
 		    "activations",
@@ -205,7 +203,7 @@ const struct rule rules_memory[] = {
 	{
 		.id = "MEM-016", .severity = SEVERITY_ERROR,
 		.when = "not has_model and said(vocab_size) and not said(num_layers)",
-		.require = LOGITS " * 16 + " RUNTIME " <= given(gpu_bytes, 80 * " GIB_BYTES ")",
+		.require = LOGITS " * 16 + runtime_bytes <= given(gpu_bytes, 80 * " GIB_BYTES ")",
 		.message = "logits of {seq_len} x {micro_batch} tokens and a vocabulary shard of "
 		    "{vocab_shard: vocab / tp} take {gib_6B: " LOGITS " * 6 / " GIB_BYTES "} GiB "
 		    "with an fp32 copy, {gib_10B: " LOGITS " * 10 / " GIB_BYTES "} GiB in unfused "
@@ -218,8 +216,8 @@ const struct rule rules_memory[] = {
 	},
 	{
 		.id = "MEM-017", .severity = SEVERITY_ERROR, .when = "said(fp32_logits_gib)",
-		.require = "fp32_logits_gib * 4 + 3.5 <= given(gpu_bytes, 80 * " GIB_BYTES ") / "
-		    GIB_BYTES,
+		.require = "fp32_logits_gib * 4 * " GIB_BYTES " + runtime_bytes <= "
+		    "given(gpu_bytes, 80 * " GIB_BYTES ")",
 		.message = "{fp32_logits_gib} GiB of fp32 logits are {tokens: "
 		    "floor(fp32_logits_gib * " GIB_BYTES " / (vocab / tp * 4))} tokens of "
 		    "{bytes_per_token: vocab / tp * 4} bytes; with the 16-bit copy and gradients "
