@@ -25,7 +25,8 @@
 const char *const corrected_names[] = {
     "computation", "recompute", "host time", "communication", "gradients and optimizer", NULL};
 const char *const run_use_reasons[] = {"used", "of another model", "on another GPU",
-    "of another framework or release", "in another precision", "of a strategy that breaks a rule"};
+    "of another framework or release", "in another precision", "of a strategy that breaks a rule",
+    "with another split of the layers"};
 
 enum corrected
 corrected_of(enum time_part part)
@@ -218,9 +219,23 @@ same_release(const struct strategy *a, const struct strategy *b)
 	       strcmp(a->framework_version, b->framework_version) == 0;
 }
 
+/* The run's own split of this model's layers, the even one when it names none; NULL: of no such. */
+static struct layout *
+run_layout(const struct measured_run *run, const struct strategy *own, const struct model *model,
+    struct arena *arena)
+{
+	struct layout *layout = arena_alloc(arena, sizeof(*layout));
+
+	layout_even(layout, model->layers, (int)own->pp, (int)own->vpp);
+	if (own->layout && layout_parse(layout, own->layout, model, (int)own->pp,
+			       diags_new(arena), run->loc) != 0)
+		return NULL;
+	return layout;
+}
+
 enum run_use
 run_use(const struct measured_run *run, const struct model *model, const struct cluster *cluster,
-    const struct strategy *strategy)
+    const struct strategy *strategy, struct arena *arena)
 {
 	struct strategy own = run->strategy;
 	struct params params;
@@ -237,7 +252,7 @@ run_use(const struct measured_run *run, const struct model *model, const struct 
 	strategy_derive(&own, model, cluster->world);
 	if (strategy_first_violation(&own, model) || strategy_refusal(&own))
 		return RUN_INVALID;
-	return RUN_USED;
+	return run_layout(run, &own, model, arena) ? RUN_USED : RUN_OTHER_LAYOUT;
 }
 
 /* Model state is arithmetic: what a peak is off by is put down to what comes and goes. */
@@ -268,21 +283,18 @@ activation_ratio(const struct measured_run *run, const struct estimate *e)
 	return fmin(most, fmax(1 / most, ratio));
 }
 
-/* What a run says, by the step that is predicted without correction: one or two lines, or none. */
+/* What a run says, by the step that is predicted without correction: one or two lines. */
 static int
 observe(const struct evaluator *e, const struct measured_run *run, struct arena *arena,
     struct observation o[2], double *activations)
 {
 	struct strategy *own = arena_alloc(arena, sizeof(*own));
-	struct layout *layout = arena_alloc(arena, sizeof(*layout));
+	struct layout *layout;
 	struct estimate *estimate = arena_alloc(arena, sizeof(*estimate));
 
 	*own = run->strategy;
 	strategy_derive(own, e->model, e->cluster->world);
-	layout_even(layout, e->model->layers, (int)own->pp, (int)own->vpp);
-	if (own->layout && layout_parse(layout, own->layout, e->model, (int)own->pp,
-			       diags_new(arena), run->loc) != 0)
-		return 0; /* of another split of this model */
+	layout = run_layout(run, own, e->model, arena);
 	estimate->stages = arena_array(arena, (size_t)own->pp, sizeof(*estimate->stages));
 	evaluate_exact(e, own, layout, arena, estimate->stages, estimate);
 	*activations = activation_ratio(run, estimate);
@@ -309,7 +321,7 @@ evaluator_correct(struct evaluator *e, struct arena *arena)
 		double activations = 1;
 		int lines = 0;
 
-		if (run_use(run, e->model, e->cluster, &e->job->base) == RUN_USED)
+		if (run_use(run, e->model, e->cluster, &e->job->base, arena) == RUN_USED)
 			lines = observe(e, run, arena, &o[n], &activations);
 		logs += log(activations);
 		peaks += lines > 0 && (run->allocated_bytes > 0 || run->reserved_bytes > 0);

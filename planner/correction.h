@@ -53,11 +53,12 @@ enum run_use {
 	RUN_OTHER_FRAMEWORK,
 	RUN_OTHER_PRECISION,
 	RUN_INVALID, /* its strategy breaks a rule or has no cost model */
+	RUN_OTHER_LAYOUT, /* names a split of the layers that this model cannot have */
 	RUN_USES
 };
 extern const char *const run_use_reasons[RUN_USES]; /* "of another model" */
 enum run_use run_use(const struct measured_run *run, const struct model *model,
-    const struct cluster *cluster, const struct strategy *strategy);
+    const struct cluster *cluster, const struct strategy *strategy, struct arena *arena);
 
 /* What activations are multiplied by, from the measured peaks of the model's runs; 1 without. */
 double evaluator_activation_scale(

@@ -77,8 +77,8 @@ runs_note(struct request *request)
 	if (correction)
 		note_factors(request, evaluator, correction);
 	for (i = 0; i < runs->n; i++) {
-		enum run_use use =
-		    run_use(&runs->rows[i], request->model, request->cluster, &request->job.base);
+		enum run_use use = run_use(&runs->rows[i], request->model, request->cluster,
+		    &request->job.base, request->arena);
 
 		if (use == RUN_USED)
 			note_same(request, &runs->rows[i]);

@@ -66,6 +66,9 @@ check_run(const struct measured_run *run, struct diags *diags)
 		if (!needed[i].there)
 			diag_error(diags, run->loc, "a measured run has no '%s'%s", needed[i].name,
 			    i == 4 ? " with seq_len and global_batch" : "");
+	if (run->step_s > 0 && run->exposed_s > run->step_s)
+		diag_error(diags, run->loc, "'exposed' is %g s of a step of %g s: at most all of it",
+		    run->exposed_s, run->step_s);
 	return diags->errors > errors ? -1 : 0;
 }
 

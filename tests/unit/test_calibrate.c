@@ -608,3 +608,16 @@ Test(calibrate, a_run_must_be_whole, .init = setup, .fini = teardown)
 	cr_assert_eq(diags->errors, 3, "parameters, gpu, strategy");
 	cr_assert_eq(diags->first->loc.line, 4);
 }
+
+/* Of a step, no more than all of it. */
+Test(calibrate, exposed_seconds_are_of_the_step, .init = setup, .fini = teardown)
+{
+	static const char text[] =
+	    "nodes: 1\ngpu: H100-SXM5-80GB\nruns:\n- {model: m, parameters: 7, gpu: H100-SXM5-80GB, "
+	    "step: 2s, exposed: 100s, strategy: {seq_len: 4096, global_batch: 64}}\n";
+	const struct doc *doc = doc_parse(arena, diags, "file", text, sizeof(text) - 1);
+
+	cr_assert_null(cluster_read(arena, diags, doc));
+	cr_assert_eq(diags->errors, 1);
+	cr_assert_not_null(strstr(diags->first->message, "100 s of a step of 2 s"));
+}

@@ -118,6 +118,12 @@ Test(correction, the_bound_stays_below)
 	fixture_free(&f);
 }
 
+static enum run_use
+use_of(struct fixture *f, const struct measured_run *run, const struct strategy *s)
+{
+	return run_use(run, f->model, f->cluster, s, f->arena);
+}
+
 Test(correction, nothing_else_is_corrected)
 {
 	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x4");
@@ -125,28 +131,31 @@ Test(correction, nothing_else_is_corrected)
 	double before = cost(&f, s).step_s;
 	struct measured_run good = run_of(&f, s, 1.4), run = good;
 
-	cr_assert_eq(run_use(&run, f.model, f.cluster, &s), RUN_USED);
+	cr_assert_eq(use_of(&f, &run, &s), RUN_USED);
 	run.parameters++;
-	cr_assert_eq(run_use(&run, f.model, f.cluster, &s), RUN_OTHER_MODEL);
+	cr_assert_eq(use_of(&f, &run, &s), RUN_OTHER_MODEL);
 	give_runs(&f, &run, 1);
 	cr_assert_float_eq(cost(&f, s).step_s, before, 1e-12);
 	run = good;
 	run.gpu = "A100-SXM4-80GB";
-	cr_assert_eq(run_use(&run, f.model, f.cluster, &s), RUN_OTHER_GPU);
+	cr_assert_eq(use_of(&f, &run, &s), RUN_OTHER_GPU);
 	other.precision = PRECISION_FP8;
-	cr_assert_eq(run_use(&good, f.model, f.cluster, &other), RUN_OTHER_PRECISION);
+	cr_assert_eq(use_of(&f, &good, &other), RUN_OTHER_PRECISION);
 	other = s;
 	other.framework = FRAMEWORK_DEEPSPEED;
-	cr_assert_eq(run_use(&good, f.model, f.cluster, &other), RUN_OTHER_FRAMEWORK);
+	cr_assert_eq(use_of(&f, &good, &other), RUN_OTHER_FRAMEWORK);
 	other = s;
 	other.framework_version = "0.14";
-	cr_assert_eq(run_use(&good, f.model, f.cluster, &other), RUN_USED);
+	cr_assert_eq(use_of(&f, &good, &other), RUN_USED);
 	run = good;
 	run.strategy.framework_version = "0.15";
-	cr_assert_eq(run_use(&run, f.model, f.cluster, &other), RUN_OTHER_FRAMEWORK);
+	cr_assert_eq(use_of(&f, &run, &other), RUN_OTHER_FRAMEWORK);
 	run = good;
 	run.strategy.tp = 3;
-	cr_assert_eq(run_use(&run, f.model, f.cluster, &s), RUN_INVALID);
+	cr_assert_eq(use_of(&f, &run, &s), RUN_INVALID);
+	run = good;
+	run.strategy.layout = "Et*99L"; /* of a model with 99 layers */
+	cr_assert_eq(use_of(&f, &run, &s), RUN_OTHER_LAYOUT);
 	fixture_free(&f);
 }
 
