@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/numeric.h"
+#include "model/strategy_grid.h"
 
 struct sizes {
 	struct arena *arena;
@@ -203,7 +204,8 @@ conventions_fill(
 	deepspeed(&s, &out[n++], false, false);
 	deepspeed(&s, &out[n++], false, true);
 	out[n].name = "torchtitan-0.3";
-	out[n].title = "torchtitan 0.3";
+	out[n].title =
+	    strategy_is_old_torchtitan(given) ? "torchtitan 0.2, ETP 1" : "torchtitan 0.3";
 	torchtitan(&s, &out[n++], 1);
 	if (s.tp > 1) {
 		out[n].name = "torchtitan-0.2-etp-tp";

@@ -69,6 +69,8 @@ text_words(struct arena *arena, const char *key)
 int64_t
 shared_experts(const struct ffn *ffn)
 {
+	if (ffn->shared_count > 0)
+		return ffn->shared_count;
 	if (ffn->expert_width <= 0 || ffn->shared_width % ffn->expert_width != 0)
 		return 0;
 	return ffn->shared_width / ffn->expert_width;
@@ -87,16 +89,23 @@ add_experts(struct str *out, const struct ffn *ffn)
 		str_addf(out, " + shared expert");
 }
 
-static int64_t
-moe_layers(const struct model *model)
+/* "(29 without MLP)", "(3 dense)": layers that have no experts. */
+static void
+add_other_layers(struct str *out, const struct model *model)
 {
-	int64_t n = 0;
+	int64_t dense = 0, bare = 0;
 	int i;
 
 	for (i = 0; i < model->n_kinds; i++)
-		if (kind_is_moe(&model->kinds[i]))
-			n += model_layers_of(model, i);
-	return n;
+		if (model->kinds[i].ffn.dense_width > 0 && !kind_is_moe(&model->kinds[i]))
+			dense += model_layers_of(model, i);
+		else if (!kind_is_moe(&model->kinds[i]))
+			bare += model_layers_of(model, i);
+	if (dense > 0)
+		str_addf(out, " (%s dense%s", units_grouped(out->arena, dense), bare ? "" : ")");
+	if (bare > 0)
+		str_addf(out, "%s%s without MLP)", dense ? ", " : " (",
+		    units_grouped(out->arena, bare));
 }
 
 void
@@ -105,7 +114,6 @@ text_model_line(struct request *request)
 	const struct model *model = request->model;
 	const struct layer_kind *moe = model_moe(model);
 	struct str line = str_new(request->arena);
-	int64_t dense = model->layers - moe_layers(model);
 	struct params params;
 
 	params_count(model, &params);
@@ -114,8 +122,8 @@ text_model_line(struct request *request)
 	if (params.active != params.total)
 		str_addf(&line, ", %s active", units_count(request->arena, (double)params.active));
 	str_addf(&line, "; %s layers", units_grouped(request->arena, model->layers));
-	if (moe && dense > 0)
-		str_addf(&line, " (%s dense)", units_grouped(request->arena, dense));
+	if (moe)
+		add_other_layers(&line, model);
 	if (moe)
 		add_experts(&line, &moe->ffn);
 	text_line(request, "model", "%s", line.text);

@@ -60,15 +60,39 @@ text_memory_bar(
 	return bar.text;
 }
 
+/* Layers of a stage, by what they do after the mixer. */
+enum layer_sort { LAYERS_DENSE, LAYERS_BARE, LAYERS_MOE, LAYER_SORTS };
+
 static void
-add_layers(struct str *out, int dense, int moe)
+add_layers(struct str *out, const int *n)
 {
-	if (dense > 0 && moe > 0)
-		str_addf(out, "%d dense + %d MoE", dense, moe);
-	else if (moe > 0)
-		str_addf(out, "%d MoE", moe);
-	else
-		str_addf(out, "%d dense", dense);
+	static const char *const names[] = {"dense", "without MLP", "MoE"};
+	const char *separator = "";
+	int sort;
+
+	for (sort = 0; sort < LAYER_SORTS; sort++)
+		if (n[sort] > 0) {
+			str_addf(out, "%s%d %s", separator, n[sort], names[sort]);
+			separator = " + ";
+		}
+	if (!*separator)
+		str_add(out, "0 dense");
+}
+
+static void
+count_stage(const struct layout *layout, const struct model *model, int stage, int *n)
+{
+	int v, kind;
+
+	for (v = 0; v < layout->vpp; v++)
+		for (kind = 0; kind < model->n_kinds; kind++) {
+			const struct layer_kind *k = &model->kinds[kind];
+
+			n[kind_is_moe(k)	     ? LAYERS_MOE
+			    : k->ffn.dense_width > 0 ? LAYERS_DENSE
+						     : LAYERS_BARE] +=
+			    layout_count(layout, model, layout_chunk(layout, stage, v), kind);
+		}
 }
 
 static int
@@ -83,21 +107,14 @@ text_stage_layers(
 {
 	const struct layout *layout = &estimate->layout;
 	struct str text = str_new(arena);
-	int dense = 0, moe = 0;
-	int v, kind;
+	int n[LAYER_SORTS] = {0};
 
-	for (v = 0; v < layout->vpp; v++)
-		for (kind = 0; kind < model->n_kinds; kind++) {
-			int n = layout_count(layout, model, layout_chunk(layout, stage, v), kind);
-
-			if (kind_is_moe(&model->kinds[kind]))
-				moe += n;
-			else
-				dense += n;
-		}
+	count_stage(layout, model, stage, n);
+	if (estimate->strategy.schedule == SCHEDULE_DUALPIPE) /* and those of its mirror image */
+		count_stage(layout, model, layout->pp - 1 - stage, n);
 	if (estimate->stages[stage].has_embedding)
 		str_add(&text, "embedding, ");
-	add_layers(&text, dense, moe);
+	add_layers(&text, n);
 	if (model->mtp_layers > 0 && stage == mtp_stage(layout))
 		str_add(&text, ", MTP");
 	if (estimate->stages[stage].has_head)

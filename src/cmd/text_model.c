@@ -81,7 +81,9 @@ ffn_text(struct arena *arena, const struct ffn *ffn)
 		    units_grouped(arena, ffn->experts), units_grouped(arena, ffn->expert_width));
 	if (ffn->experts > 0 && shared > 0)
 		str_addf(&text, " + %s shared", units_grouped(arena, shared));
-	else if (ffn->experts > 0 && ffn->shared_width > 0)
+	if (ffn->experts > 0 && shared > 0 && shared * ffn->expert_width != ffn->shared_width)
+		str_addf(&text, " x %s", units_grouped(arena, ffn->shared_width / shared));
+	else if (ffn->experts > 0 && shared == 0 && ffn->shared_width > 0)
 		str_addf(&text, " + shared x %s", units_grouped(arena, ffn->shared_width));
 	if (ffn->top_groups > 0 && ffn->top_groups < ffn->route_groups)
 		str_addf(&text, " (%s of %s groups)", units_grouped(arena, ffn->top_groups),

@@ -85,6 +85,8 @@ moe(struct hf *hf, int64_t layer, struct ffn *ffn)
 	hashed = layer < hf_int(hf, HF_HASH_LAYERS, 0);
 	ffn->router_bias = !hashed && router_bias(hf);
 	ffn->shared_width = shared_width(hf, item(hf, layer), ffn->expert_width);
+	if (ffn->shared_width > 0 && hf_has(hf, HF_SHARED_FFN) && !hf->family->shared_by_count)
+		ffn->shared_count = hf_int_at(hf, HF_SHARED_COUNT, item(hf, layer), 1);
 	ffn->shared_gate = hf->family->shared_gate && ffn->shared_width;
 	ffn->latent = hf_int(hf, HF_LATENT, 0);
 	route_groups(hf, ffn);

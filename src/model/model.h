@@ -72,6 +72,7 @@ struct ffn {
 	bool expert_bias;      /* gpt-oss: 2f + h an expert */
 	bool router_bias;      /* correction bias (buffer, fp32) or true bias: E entries */
 	int64_t shared_width;  /* all shared experts together, 0 none */
+	int64_t shared_count;  /* how many they are; 0: not said, as many as their width holds */
 	bool shared_gate;      /* an h-wide sigmoid gate on the shared expert (Qwen) */
 	int64_t latent;        /* latent MoE: experts work on this width instead of h; 0 = h */
 	int64_t route_groups;  /* node-limited routing: experts form this many groups … */
