@@ -147,6 +147,17 @@ read_sizes(struct log_reader *r)
 	}
 }
 
+/* Where `key` stands as a word of its own, not as the end of a longer one ("https:"), or NULL. */
+static const char *
+find_key(const char *line, const char *key)
+{
+	const char *at = strstr(line, key);
+
+	while (at && at > line && (is_letter(at[-1]) || at[-1] == '_'))
+		at = strstr(at + 1, key);
+	return at;
+}
+
 static void
 read_line(struct log_reader *r)
 {
@@ -155,10 +166,10 @@ read_line(struct log_reader *r)
 	r->line[r->length] = '\0';
 	read_sizes(r);
 	for (i = 0; i < KEYS; i++) {
-		const char *at = strstr(r->line, keys[i].before);
+		const char *at = find_key(r->line, keys[i].before);
 		double value;
 
-		if (!at || (at > r->line && is_letter(at[-1])))
+		if (!at)
 			continue;
 		value = number_at(at + strlen(keys[i].before)) * keys[i].unit;
 		if (value > 0 && value < 1e18)

@@ -191,3 +191,13 @@ Test(training_log, sizes_of_the_job)
 	cr_assert_eq(facts.sizes[LOG_GLOBAL_BATCH], 512);
 	cr_assert_eq(facts.sizes[LOG_WORLD], 0, "DeepSpeed prints its data-parallel ranks there");
 }
+
+Test(training_log, a_key_behind_a_longer_word)
+{
+	struct log_facts facts;
+
+	cr_assert(read_log("see https://example.org step: 1  tps: 5,762\n", &facts));
+	cr_assert_str_eq(facts.format, "torchtitan");
+	cr_assert_float_eq(facts.tokens_per_s_per_gpu, 5762, 1e-9);
+	cr_assert_not(read_log("see https:5 and https:6\n", &facts), "no word of its own");
+}
