@@ -15,7 +15,7 @@
 #include "model/catalogue.h"
 #include "model/detect.h"
 
-/* Words of the driver's name, all of which must be there; longer lists first. */
+/* Whole words of the driver's name, all of which must be there; longer lists first. */
 static const struct {
 	const char *words[3];
 	uint64_t least_GiB; /* 0: any memory */
@@ -34,13 +34,33 @@ static const struct {
     {{"A800"}, 0, "A800-SXM4-80GB"},
     {{"A100", "PCIe"}, 60, "A100-PCIe-80GB"},
     {{"A100", "PCIE"}, 60, "A100-PCIe-80GB"},
+    {{"A100", "SXM4"}, 60, "A100-SXM4-80GB"},
     {{"A100", "SXM"}, 60, "A100-SXM4-80GB"},
+    {{"A100", "SXM4"}, 0, "A100-SXM4-40GB"},
     {{"A100", "SXM"}, 0, "A100-SXM4-40GB"},
     {{"L40S"}, 0, "L40S-48GB"},
     {{"A40"}, 0, "A40-48GB"},
     {{"4090"}, 0, "RTX4090-24GB"},
     {{"V100"}, 24, "V100-SXM2-32GB"},
 };
+
+static bool
+is_alphanumeric(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* "A40" is no word of "RTX A4000", "H200" none of "GH200". */
+static bool
+has_word(const char *name, const char *word)
+{
+	size_t length = strlen(word);
+	const char *at = strstr(name, word);
+
+	while (at && ((at > name && is_alphanumeric(at[-1])) || is_alphanumeric(at[length])))
+		at = strstr(at + 1, word);
+	return at != NULL;
+}
 
 static const char *
 catalogue_name(const struct seen_gpu *gpu)
@@ -51,7 +71,7 @@ catalogue_name(const struct seen_gpu *gpu)
 		bool fits = gpu->memory_bytes >= known[i].least_GiB << 30;
 
 		for (j = 0; j < 3 && known[i].words[j]; j++)
-			fits = fits && strstr(gpu->name, known[i].words[j]);
+			fits = fits && has_word(gpu->name, known[i].words[j]);
 		if (fits)
 			return known[i].gpu;
 	}

@@ -121,6 +121,33 @@ Test(detect, refusals, .init = setup, .fini = teardown)
 	cr_assert_eq(out.length, 0);
 }
 
+/* Other GPUs whose names hold that of one in the catalogue, and names that hold it as a word. */
+Test(detect, names_are_whole_words, .init = setup, .fini = teardown)
+{
+	static const char *const others[] = {
+	    "NVIDIA RTX A4000", "NVIDIA GH200 480GB", "Tesla V100S-PCIE-32GB"};
+	static const char *const parts[][2] = {
+	    {"NVIDIA A40", "A40-48GB"},
+	    {"Tesla V100-SXM2-32GB", "V100-SXM2-32GB"},
+	    {"NVIDIA A100-SXM-80GB", "A100-SXM4-80GB"},
+	    {"NVIDIA GeForce RTX 4090", "RTX4090-24GB"},
+	};
+	struct str out = str_new(arena);
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		struct seen seen = eight(parts[i][0], 85520809984, 0, 80);
+
+		cr_assert_str_eq(cluster_of(&seen)->gpu.name, parts[i][1]);
+	}
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct seen seen = eight(others[i], 85520809984, 0, 80);
+
+		cr_assert_eq(detect_cluster(arena, diags, &seen, &out), -1, "%s", others[i]);
+		cr_assert(strstr(diags->last->message, "not a GPU of the catalogue"));
+	}
+}
+
 Test(detect, dump_reads_back, .init = setup, .fini = teardown)
 {
 	struct seen seen = eight("NVIDIA H200", 150754820096, 18, 90), again;
