@@ -24,9 +24,17 @@ measured_kind_of(struct request *request, const char *path)
 	enum { PEEK = 65536 };
 	char *start = arena_alloc(request->arena, PEEK + 1);
 	struct loc loc = {path, 0, 0};
-	FILE *file = fopen(path, "rb");
+	struct stat status;
+	FILE *file;
 	size_t length, blank;
 
+	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+		diag_error(request->diags, loc, "'%s' is no regular file", path);
+		diag_last_hint(request->diags, "it is read more than once: save what a pipe gives "
+					       "in a file first");
+		return -1;
+	}
+	file = fopen(path, "rb");
 	if (!file)
 		return diag_error(
 		    request->diags, loc, "'%s' cannot be opened: %s", path, strerror(errno));

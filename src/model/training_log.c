@@ -297,7 +297,7 @@ log_read_file(struct arena *arena, struct diags *diags, const char *path, struct
 {
 	struct log_reader *r = arena_alloc(arena, sizeof(*r));
 	struct loc loc = {path, 0, 0};
-	FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+	FILE *file = fopen(path, "rb");
 	char block[8192];
 	int errors = diags->errors;
 	size_t got;
@@ -309,7 +309,7 @@ log_read_file(struct arena *arena, struct diags *diags, const char *path, struct
 	if (ferror(file))
 		diag_error(diags, loc, "'%s' cannot be read: %s", path, strerror(errno));
 	finish(r, facts);
-	if (file != stdin && fclose(file) != 0)
+	if (fclose(file) != 0)
 		return -1;
 	return diags->errors > errors ? -1 : 0;
 }
