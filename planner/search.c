@@ -371,15 +371,6 @@ choose(struct search *search, struct plan *plan)
 	return search->failed ? -1 : 0;
 }
 
-/* The schedule that was asked for, when the framework does not run it; a plan is to be written out. */
-static bool
-is_foreign_schedule(const struct strategy *s)
-{
-	if (s->schedule <= SCHEDULE_INTERLEAVED)
-		return false;
-	return s->framework != FRAMEWORK_TORCHTITAN || s->schedule == SCHEDULE_DUALPIPE;
-}
-
 static bool
 is_refused(
     struct arena *arena, struct diags *diags, const struct model *model, const struct job *job)
@@ -389,12 +380,12 @@ is_refused(
 	if (!refusal && strategy_refusal(&job->base))
 		refusal = arena_printf(
 		    arena, "the cost of %s is not modelled", strategy_refusal(&job->base));
-	if (!refusal && is_foreign_schedule(&job->base))
+	if (!refusal && schedule_is_foreign(&job->base))
 		refusal = arena_printf(arena, "%s does not run the schedule '%s'",
 		    framework_names[job->base.framework], schedule_names[job->base.schedule]);
 	if (refusal)
 		diag_error(diags, model->loc, "no plan for '%s': %s", model->name, refusal);
-	if (refusal && is_foreign_schedule(&job->base))
+	if (refusal && schedule_is_foreign(&job->base))
 		diag_last_hint(diags, "%s",
 		    job->base.schedule == SCHEDULE_DUALPIPE
 			? "use --framework torchtitan --schedule dualpipev; moeplan estimate takes it"

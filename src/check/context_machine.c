@@ -319,3 +319,9 @@ worst_stage_term(const struct facts *facts)
 
 	return estimate ? value_int(estimate->worst_stage) : value_undecided;
 }
+
+struct value
+foreign_schedule_term(const struct facts *facts)
+{
+	return value_int(schedule_is_foreign(facts->check->strategy));
+}

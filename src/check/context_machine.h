@@ -15,6 +15,7 @@ MACHINE_TERM(gpu_bytes);
 MACHINE_TERM(gpu_arch);
 MACHINE_TERM(launcher);
 MACHINE_TERM(foreign);
+MACHINE_TERM(foreign_schedule);
 MACHINE_TERM(trains);
 MACHINE_TERM(launch_open);
 MACHINE_TERM(launch_nodes);

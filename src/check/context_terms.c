@@ -468,6 +468,8 @@ const struct term terms[] = {
 	{"tied", "1 when input embedding and output head are one matrix", "", tied_term},
 	{"framework", "megatron, deepspeed or torchtitan", "", framework_term},
 	{"form", "what kind of files it is", "", form_term},
+	{"foreign_schedule", "1 when no release of the framework runs the schedule", "",
+	    foreign_schedule_term},
 	{"layout", "pipeline layout, or several that are compared",
 	    "pipeline_model_parallel_layout layouts", layout_term},
 	{"has_model", "1 when the model is known", "", has_model_term},

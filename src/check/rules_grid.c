@@ -109,6 +109,15 @@ const struct rule rules_grid[] = {
 		.source = "NVIDIA/Megatron-LM main megatron/core/transformer/"
 		    "transformer_config.py",
 	},
+	{
+		.id = "GRID-018", .frameworks = ON_MEGATRON | ON_TORCHTITAN,
+		.severity = SEVERITY_WARNING, .require = "not foreign_schedule",
+		.message = "{framework} does not run this pipeline schedule: only a program of "
+		    "your own does, and nothing is written for it",
+		.hint = "use 1f1b or interleaved; torchtitan runs zb, zbv and dualpipev too",
+		.source = "NVIDIA/Megatron-LM core/pipeline_parallel/schedules.py, "
+		    "pytorch/pytorch torch/distributed/pipelining/schedules.py",
+	},
 	{.id = NULL},
 };
 /* clang-format on */

@@ -46,6 +46,21 @@ choose_layout(struct request *request, const struct strategy *strategy, struct l
 	return 0;
 }
 
+/* It is computed all the same: who wrote such a schedule wants to know. */
+static void
+note_schedule(struct request *request, const struct strategy *strategy)
+{
+	struct loc option = {"--schedule", 0, 0};
+
+	if (!schedule_is_foreign(strategy))
+		return;
+	diag_add(request->diags, option, NULL, SEVERITY_WARNING,
+	    "%s does not run the schedule '%s': the estimate is of a program of your own",
+	    framework_names[strategy->framework], schedule_names[strategy->schedule]);
+	diag_last_hint(request->diags,
+	    "use 1f1b or interleaved; torchtitan runs zb, zbv and dualpipev too");
+}
+
 static const struct estimate *
 estimate_strategy(
     struct request *request, const struct strategy *strategy, struct unstated *unstated)
@@ -64,6 +79,7 @@ estimate_strategy(
 	evaluator = evaluator_new(arena, request->model, request->cluster, &request->job);
 	evaluate_exact(evaluator, strategy, layout, arena, stages, estimate);
 	estimate->stages = stages;
+	note_schedule(request, strategy);
 	evaluate_unstated(evaluator, strategy, layout, unstated);
 	return estimate;
 }

@@ -65,6 +65,14 @@ schedule_is_vee(int schedule)
 	return schedule == SCHEDULE_ZBV || schedule == SCHEDULE_DUALPIPEV;
 }
 
+bool
+schedule_is_foreign(const struct strategy *s)
+{
+	if (s->schedule <= SCHEDULE_INTERLEAVED)
+		return false;
+	return s->framework != FRAMEWORK_TORCHTITAN || s->schedule == SCHEDULE_DUALPIPE;
+}
+
 static void
 set_default(int64_t *degree, int64_t value)
 {

@@ -117,6 +117,8 @@ struct strategy {
 
 /* Chunks that run down the stages and back up, two a stage. */
 bool schedule_is_vee(int schedule);
+/* No release of the framework runs its schedule: a program of somebody's own does. */
+bool schedule_is_foreign(const struct strategy *strategy);
 
 /* Everything not given, with the defaults of the command line's contract. */
 void strategy_init(struct strategy *strategy);
