@@ -52,6 +52,7 @@ add_row(struct comparison *c, const char *name, enum compare_unit unit, double p
 	*row = (struct compare_row){
 	    name, unit, predicted, measured, counts && predicted > 0 && measured >= 0};
 	c->n++;
+	c->judged += row->counts;
 	if (compare_outside(c, row))
 		c->holds = false;
 }
@@ -317,6 +318,7 @@ cmd_compare(struct request *request)
 	status = compare(request, c);
 	if (status != STATUS_YES)
 		return status;
+	c->holds = c->holds && c->judged > 0;
 	if (request->common.format == FORMAT_JSON)
 		json_comparison(request, c);
 	else

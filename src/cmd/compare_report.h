@@ -19,7 +19,8 @@ struct comparison {
 	double tolerance;	 /* a fraction */
 	int n;
 	struct compare_row rows[COMPARE_ROWS];
-	bool holds; /* nothing that counts is off by more than the tolerance */
+	int judged; /* rows that count; without any there is no verdict */
+	bool holds; /* some count, and none of them is off by more than the tolerance */
 };
 
 /* The row is judged and off by more than the tolerance. */

@@ -12,7 +12,10 @@ json_comparison(struct request *request, const struct comparison *c)
 
 	jsonw_string(&w, "measured_by", c->measured_by);
 	jsonw_double(&w, "tolerance", c->tolerance);
-	jsonw_bool(&w, "holds", c->holds);
+	if (c->judged > 0)
+		jsonw_bool(&w, "holds", c->holds);
+	else
+		jsonw_string(&w, "holds", NULL);
 	jsonw_list(&w, "rows");
 	for (i = 0; i < c->n; i++) {
 		const struct compare_row *row = &c->rows[i];

@@ -29,6 +29,10 @@ verdict(struct str *out, const struct comparison *c)
 	const char *separator = " for ";
 	int i;
 
+	if (c->judged == 0) {
+		str_add(out, "nothing to judge: no number that counts is both predicted and measured\n");
+		return;
+	}
 	str_addf(out, "the prediction %s", c->holds ? "holds" : "does not hold");
 	for (i = 0; i < c->n; i++)
 		if (compare_outside(c, &c->rows[i])) {
