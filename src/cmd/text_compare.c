@@ -22,6 +22,20 @@ value_text(struct arena *arena, const struct compare_row *row, double value)
 	}
 }
 
+/* "+12 %"; "-" behind a prediction that its own column shows as nothing: no percentage says more. */
+static const char *
+off_text(struct arena *arena, const struct compare_row *row)
+{
+	static const double least_shown[] = {
+	    [COMPARE_SECONDS] = 0.05e-6, [COMPARE_BYTES] = 1, [COMPARE_TFLOPS] = 0.5};
+
+	if (row->measured < 0 || row->predicted < least_shown[row->unit])
+		return "-";
+	return arena_printf(arena, "%+.0f %%%s",
+	    nearbyint(100 * (row->measured / row->predicted - 1)) + 0.0,
+	    row->counts ? "" : " (not judged)");
+}
+
 /* "the prediction does not hold for step, memory allocated (tolerance 20 %)" */
 static void
 verdict(struct str *out, const struct comparison *c)
@@ -59,9 +73,7 @@ text_comparison(struct request *request, const struct comparison *c)
 		table_cell(table, time_part_label(row->name));
 		table_cell(table, value_text(request->arena, row, row->predicted));
 		table_cell(table, value_text(request->arena, row, row->measured));
-		if (row->measured >= 0 && row->predicted > 0)
-			table_cellf(table, "%+.0f %%%s", nearbyint(100 * (row->measured / row->predicted - 1)) + 0.0,
-			    row->counts ? "" : " (not judged)");
+		table_cell(table, off_text(request->arena, row));
 	}
 	table_print(table, &request->out, 0);
 	verdict(&request->out, c);
