@@ -347,6 +347,19 @@ read_document(struct reader *r)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
+/* Steps are marked by the CPU; where it runs ahead, their kernels end after the last mark. */
+static void
+warn_of_kernels_outside(struct reader *r, const struct trace_facts *facts)
+{
+	if (!(facts->outside_share > TRACE_MAX_OUTSIDE))
+		return;
+	diag_add(r->diags, (struct loc){r->name, 0, 0}, NULL, SEVERITY_WARNING,
+	    "%.0f %% of the kernels' time is before or after the marked steps and is left out",
+	    100 * facts->outside_share);
+	diag_last_hint(
+	    r->diags, "profile more steps, or synchronize the GPU before step() of the profiler");
+}
+
 static int
 read_all(struct reader *r, struct arena *arena, struct diags *diags, const char *name,
     struct trace_facts *facts)
@@ -367,6 +380,7 @@ read_all(struct reader *r, struct arena *arena, struct diags *diags, const char 
 		return -1;
 	}
 	trace_sum(&r->found, facts);
+	warn_of_kernels_outside(r, facts);
 	return 0;
 }
 

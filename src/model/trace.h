@@ -29,7 +29,11 @@ struct trace_facts {
 	double computed_s;	       /* any kernel ran that is no communication */
 	double exposed_s;	       /* communication with no computation beside it */
 	double idle_s;		       /* nothing ran: host, bubble, data */
+	double outside_share;	       /* of the kernels' time, outside the marked steps */
 };
+
+/* More of the kernels' time than this outside the marked steps is warned of: marks are off. */
+#define TRACE_MAX_OUTSIDE 0.03
 
 enum { TRACE_MAX_KERNELS = 1 << 21, TRACE_MAX_STEPS = 4096 };
 

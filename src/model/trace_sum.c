@@ -77,7 +77,7 @@ by_length(const void *a, const void *b)
 void
 trace_sum(struct trace_events *r, struct trace_facts *facts)
 {
-	double from, to, share, all, computed;
+	double from, to, share, all, computed, inside = 0, total = 0;
 	size_t i;
 
 	qsort(r->kernels, r->n_kernels, sizeof(*r->kernels), by_start);
@@ -89,9 +89,13 @@ trace_sum(struct trace_events *r, struct trace_facts *facts)
 		double start = later(r->kernels[i].start, from);
 		double end = r->kernels[i].end < to ? r->kernels[i].end : to;
 
-		if (end > start)
-			facts->seconds[r->kernels[i].class] += share * (end - start);
+		total += r->kernels[i].end - r->kernels[i].start;
+		if (end <= start)
+			continue;
+		facts->seconds[r->kernels[i].class] += share * (end - start);
+		inside += end - start;
 	}
+	facts->outside_share = total > 0 ? later(0, 1 - inside / total) : 0;
 	all = covered(r, from, to, false);
 	computed = covered(r, from, to, true);
 	facts->window_s = share * (to - from);

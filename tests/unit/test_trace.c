@@ -79,6 +79,25 @@ Test(trace, exposed_and_idle_time)
 	cr_assert_float_eq(facts.idle_s, 0.4, 1e-9);
 }
 
+/* The CPU runs ahead: of 1 s of kernels in a step marked for 0.5 s, 0.6 s come after the mark. */
+Test(trace, kernels_after_the_marks_are_told)
+{
+	static const char format[] =
+	    "[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": 0, \"ts\": 100000, "
+	    "\"dur\": 1000000}, {\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": "
+	    "\"ProfilerStep#0\", \"pid\": 9, \"ts\": 0, \"dur\": %d}]";
+	struct trace_facts facts;
+
+	cr_assert_eq(read_trace(arena_printf(arena, format, 500000), &facts), 0);
+	cr_assert_float_eq(facts.outside_share, 0.6, 1e-9);
+	cr_assert(strstr(diags->last->message, "60 % of the kernels' time"));
+	cr_assert_eq(diags->last->severity, SEVERITY_WARNING);
+	diags = diags_new(arena);
+	cr_assert_eq(read_trace(arena_printf(arena, format, 1090000), &facts), 0);
+	cr_assert_float_eq(facts.outside_share, 0.01, 1e-9);
+	cr_assert_null(diags->first, "a little is no sign");
+}
+
 Test(trace, kinds_of_kernels)
 {
 	static const struct {
