@@ -236,17 +236,17 @@ smallest_world(const struct strategy *s)
 }
 
 static void
-fill_worlds(struct choices *choices, const struct strategy *s)
+fill_worlds(struct choices *choices, const struct strategy *s, const struct model *model)
 {
-	int64_t step = smallest_world(s), below;
+	int64_t step = smallest_world(s), worlds[2];
 
-	if (step <= 0 || step > 1 << 24)
+	if (step <= 0 || step > 1 << 24 || s->world > 1 << 24)
 		return;
-	below = s->world / step * step;
-	if (below > 0)
-		choices->worlds[choices->n_worlds++] = below;
-	if (below != s->world || below == 0)
-		choices->worlds[choices->n_worlds++] = below + step;
+	strategy_near_worlds(s, model, step, worlds);
+	if (worlds[0] > 0)
+		choices->worlds[choices->n_worlds++] = worlds[0];
+	if (worlds[0] != s->world && worlds[1] > 0)
+		choices->worlds[choices->n_worlds++] = worlds[1];
 }
 
 static void
@@ -265,10 +265,23 @@ fill_ep(struct choices *choices, const struct strategy *s, int64_t experts)
 			choices->ep[choices->n_ep++] = ep;
 }
 
-static void
-fill_batch(struct choices *choices, const struct strategy *s)
+/* Sequences of a rank that a global batch must be whole times: torchtitan's local batch is one. */
+static int64_t
+rank_batch(const struct check_context *check)
 {
-	int64_t step = times(s->micro_batch, s->dp);
+	const struct setting *local = setting_find(check->config, "training.local_batch_size");
+
+	if (check->strategy->framework == FRAMEWORK_TORCHTITAN && local &&
+	    local->value->is_integer && local->value->integer > 0)
+		return local->value->integer;
+	return check->strategy->micro_batch;
+}
+
+static void
+fill_batch(struct choices *choices, const struct check_context *check)
+{
+	const struct strategy *s = check->strategy;
+	int64_t step = times(rank_batch(check), s->dp);
 
 	if (s->global_batch <= 0 || s->dp <= 0 || step <= 0 || s->global_batch % step == 0)
 		return;
@@ -284,6 +297,6 @@ choices_fill(struct choices *choices, const struct check_context *check, int64_t
 	if (check->strategy->world <= 0)
 		return;
 	fill_ep(choices, check->strategy, experts);
-	fill_worlds(choices, check->strategy);
-	fill_batch(choices, check->strategy);
+	fill_worlds(choices, check->strategy, check->model);
+	fill_batch(choices, check);
 }

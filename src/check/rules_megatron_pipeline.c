@@ -80,8 +80,11 @@ const struct rule rules_megatron_pipeline[] = {
 		    "asked for) do not divide over {pp} stages: {layers_mod_pp: (layers + " ENDS
 		    ") % pp} left over; older releases build {built: floor(layers / pp) * pp} "
 		    "and lose {missing: layers % pp} in silence",
-		.hint = "use PP of {valid_pp: divisors(layers)}, counts for the first and last "
-		    "stage, or --pipeline-model-parallel-layout",
+		.hint = "use PP of {valid_pp: divisors(layers + " ENDS ", floor(world * pp / "
+		    "lcm(dense_product, expert_product)))}, counts for the first and last "
+		    "stage, or --pipeline-model-parallel-layout || use PP of {valid_pp: "
+		    "divisors(layers + " ENDS ")}, counts for the first and last stage, or "
+		    "--pipeline-model-parallel-layout",
 		.source = ARGUMENTS,
 	},
 	{

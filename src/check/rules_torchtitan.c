@@ -88,13 +88,14 @@ const struct rule rules_torchtitan[] = {
 	},
 	{
 		.id = "TT-010", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
-		.grid = "1",
+		.grid = "not said(training.local_batch_size)",
 		.require = "global_batch % (given(training.local_batch_size, micro_batch) * dp) == "
 		    "0",
 		.message = "global batch {global_batch} is not a multiple of {local_batch: "
 		    "given(training.local_batch_size, micro_batch)} x DP {dp}",
-		.hint = "use a multiple of {divisor: given(training.local_batch_size, micro_batch) "
-		    "* dp}",
+		.hint = "use {nearest: multiple_above(global_batch, given(training.local_batch_size, "
+		    "micro_batch) * dp)}, a multiple of {divisor: "
+		    "given(training.local_batch_size, micro_batch) * dp}",
 		.source = TRAINER,
 	},
 	{

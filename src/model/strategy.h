@@ -137,6 +137,13 @@ extern const struct field *const strategy_job_fields;
 void strategy_derive(struct strategy *strategy, const struct model *model, int64_t cluster_world);
 
 /*
+ * The multiples of `step` nearest to the strategy's world, at most it and above it, on which
+ * all ranks of its degrees come out, whatever else is wrong with them; 0 where there is none.
+ */
+void strategy_near_worlds(
+    const struct strategy *strategy, const struct model *model, int64_t step, int64_t worlds[2]);
+
+/*
  * The arithmetic and divisibility rules that a grid must satisfy, the same for
  * the search and for the user: returns the row of the first rule that is
  * broken, or NULL when all hold. Allocates nothing (the search calls it 1e5 times).

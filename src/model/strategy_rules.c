@@ -15,6 +15,9 @@
  */
 #include "model/strategy_rules.h"
 
+#include <limits.h>
+#include <string.h>
+
 #include "base/arena.h"
 
 enum {
@@ -22,6 +25,7 @@ enum {
 	DS = 1 << FRAMEWORK_DEEPSPEED,
 	TT = 1 << FRAMEWORK_TORCHTITAN,
 	ALL = MEG | DS | TT,
+	RANKS = 1 << 8, /* what another number of GPUs can mend */
 };
 
 #define ROW(id, frameworks, name, gist)                                                            \
@@ -35,17 +39,17 @@ const struct grid_rule grid_rules[] = {
 	ROW("GRID-002", ALL, foreign_option, "no option belongs to another framework"),
 	ROW("GRID-003", ALL, stages_bounded, "pp is at most 256"),
 	ROW("GRID-004", DS, deepspeed_context, "cp is 1: DeepSpeed has no such axis"),
-	ROW("MEG-001", MEG, dense_grid, "tp*cp*gtp*pp*dp is the world"),
-	ROW("DS-038", DS, dense_grid, "tp*pp*dp is the world"),
-	ROW("TT-004", TT, dense_grid, "dp_replicate*dp_shard*cp*tp*pp is the world"),
+	ROW("MEG-001", MEG | RANKS, dense_grid, "tp*cp*gtp*pp*dp is the world"),
+	ROW("DS-038", DS | RANKS, dense_grid, "tp*pp*dp is the world"),
+	ROW("TT-004", TT | RANKS, dense_grid, "dp_replicate*dp_shard*cp*tp*pp is the world"),
 	ROW("DS-051", DS, deepspeed_etp, "etp is tp with expert tensor parallelism, else 1"),
-	ROW("DS-031", DS, deepspeed_stage, "ep divides the pipeline stage"),
-	ROW("DS-032", DS, deepspeed_lane, "with expert tensor parallelism ep divides dp"),
-	ROW("DS-050", DS, deepspeed_folding, "autoep divides the pipeline stage"),
+	ROW("DS-031", DS | RANKS, deepspeed_stage, "ep divides the pipeline stage"),
+	ROW("DS-032", DS | RANKS, deepspeed_lane, "with expert tensor parallelism ep divides dp"),
+	ROW("DS-050", DS | RANKS, deepspeed_folding, "autoep divides the pipeline stage"),
 	ROW("TT-007", TT, torchtitan_etp, "etp is 1 (0.2: 1 or tp)"),
-	ROW("TT-005", TT, torchtitan_sparse, "ep divides dp_shard*cp*tp"),
-	ROW("MEG-003", MEG, expert_grid, "etp*ep*egtp*pp*edp is the world"),
-	ROW("GRID-006", DS | TT, expert_grid, "etp*ep*pp*edp is the world"),
+	ROW("TT-005", TT | RANKS, torchtitan_sparse, "ep divides dp_shard*cp*tp"),
+	ROW("MEG-003", MEG | RANKS, expert_grid, "etp*ep*egtp*pp*edp is the world"),
+	ROW("GRID-006", DS | TT | RANKS, expert_grid, "etp*ep*pp*edp is the world"),
 	ROW("GRID-007", MEG, order_complete, "the order names every axis over 1"),
 	ROW("MEG-004", MEG, order_end, "the order ends with pp, or pp is 1, or edp is dp"),
 	ROW("MEG-005", MEG, order_stages, "dense and expert pipeline groups are the same"),
@@ -115,20 +119,145 @@ strategy_violations(const struct strategy *strategy, const struct model *model, 
 	return broken;
 }
 
-void
-hint_divisors(struct diags *diags, const char *option, int64_t number, int64_t value)
+/* --- proposals: a fix must not break another rule ------------------------------------------ */
+
+static int64_t *
+degree_of(struct strategy *s, const char *option)
 {
-	int64_t below = value < number ? value : number, above = value;
+	const struct {
+		const char *name;
+		int64_t *degree;
+	} degrees[] = {{"tp", &s->tp}, {"ep", &s->ep}, {"etp", &s->etp},
+	    {"global-batch", &s->global_batch}, {"world-size", &s->world}};
+
+	for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++)
+		if (strcmp(degrees[i].name, option) == 0)
+			return degrees[i].degree;
+	return NULL;
+}
+
+/* Rules that are broken with the option changed; what follows from it is derived anew. */
+static int
+broken_with(const struct strategy *s, const struct model *model, const char *option, int64_t value)
+{
+	struct strategy changed = *s;
+	int64_t *degree = degree_of(&changed, option);
+	int broken = 0;
+
+	if (degree == &changed.tp && s->etp == s->tp)
+		changed.etp = value;
+	*degree = value;
+	changed.dp = changed.edp = 0;
+	if (s->framework == FRAMEWORK_TORCHTITAN)
+		changed.dp_shard = 0;
+	strategy_derive(&changed, model, changed.world);
+	for (const struct grid_rule *rule = grid_rules; rule->id; rule++)
+		broken += rule->frameworks & 1U << s->framework && !rule->holds(&changed, model);
+	return broken;
+}
+
+/* Values from first to last, each step, that divide a number (0: all of them). */
+struct candidates {
+	int64_t first, last, step, divide;
+};
+
+/* The nearest below and above `value` of those that break the fewest rules; 0 for none. */
+static void
+find_nearest(const struct strategy *s, const struct model *model, const char *option,
+    int64_t value, const struct candidates *candidates, int64_t nearest[2])
+{
+	int fewest = INT_MAX;
+
+	nearest[0] = nearest[1] = 0;
+	for (int64_t c = candidates->first; c <= candidates->last; c += candidates->step) {
+		int broken;
+
+		if (c == value || (candidates->divide > 0 && candidates->divide % c != 0))
+			continue;
+		broken = broken_with(s, model, option, c);
+		if (broken > fewest)
+			continue;
+		if (broken < fewest)
+			nearest[0] = nearest[1] = 0;
+		fewest = broken;
+		if (c < value)
+			nearest[0] = c;
+		else if (nearest[1] == 0)
+			nearest[1] = c;
+	}
+}
+
+static void
+hint_nearest(struct diags *diags, const char *option, const int64_t nearest[2])
+{
+	if (nearest[0] > 0 && nearest[1] > 0)
+		diag_last_hint(diags, "use --%s %lld or %lld", option, (long long)nearest[0],
+		    (long long)nearest[1]);
+	else if (nearest[0] > 0 || nearest[1] > 0)
+		diag_last_hint(
+		    diags, "use --%s %lld", option, (long long)(nearest[0] + nearest[1]));
+}
+
+void
+hint_divisors(struct diags *diags, const struct strategy *s, const struct model *model,
+    const char *option, int64_t number, int64_t value)
+{
+	struct candidates divisors = {1, 4 * value, 1, number};
+	int64_t nearest[2];
 
 	if (number < 1 || value < 1 || value > GRID_MAX_DEGREE)
 		return;
-	while (below > 1 && number % below != 0)
-		below--;
-	while (above < 4 * value && number % above != 0)
-		above++;
-	if (number % above != 0 || above == below)
-		diag_last_hint(diags, "use --%s %lld", option, (long long)below);
-	else
-		diag_last_hint(
-		    diags, "use --%s %lld or %lld", option, (long long)below, (long long)above);
+	find_nearest(s, model, option, value, &divisors, nearest);
+	hint_nearest(diags, option, nearest);
+}
+
+/* Rounds of interleaved schedules are PP micro-batches: one of so many multiples is whole. */
+void
+hint_multiples(struct diags *diags, const struct strategy *s, const struct model *model,
+    const char *option, int64_t factor, int64_t value)
+{
+	int64_t reach, nearest[2];
+	struct candidates multiples = {.step = factor};
+
+	if (factor < 1 || factor > GRID_MAX_DEGREE || value < 1 || value > INT64_MAX / 2)
+		return;
+	reach = 2 * factor * (s->pp < STRATEGY_MAX_PP ? s->pp : STRATEGY_MAX_PP);
+	multiples.first = value > reach ? (value - reach) / factor * factor : 0;
+	multiples.first = multiples.first > 0 ? multiples.first : factor;
+	multiples.last = value + reach;
+	find_nearest(s, model, option, value, &multiples, nearest);
+	hint_nearest(diags, option, nearest);
+}
+
+static bool
+ranks_fit(const struct strategy *s, const struct model *model, int64_t world)
+{
+	struct strategy changed = *s;
+
+	changed.world = world;
+	changed.dp = changed.edp = 0;
+	if (s->framework == FRAMEWORK_TORCHTITAN)
+		changed.dp_shard = 0;
+	strategy_derive(&changed, model, world);
+	for (const struct grid_rule *rule = grid_rules; rule->id; rule++)
+		if (rule->frameworks & RANKS && rule->frameworks & 1U << s->framework &&
+		    !rule->holds(&changed, model))
+			return false;
+	return true;
+}
+
+void
+strategy_near_worlds(
+    const struct strategy *s, const struct model *model, int64_t step, int64_t worlds[2])
+{
+	enum { REACH = 1024 }; /* multiples to try in each direction */
+	int64_t below = s->world / step * step;
+
+	worlds[0] = worlds[1] = 0;
+	for (int i = 0; i < REACH && worlds[0] == 0 && below - i * step > 0; i++)
+		if (ranks_fit(s, model, below - i * step))
+			worlds[0] = below - i * step;
+	for (int i = 1; i <= REACH && worlds[1] == 0; i++)
+		if (ranks_fit(s, model, below + i * step))
+			worlds[1] = below + i * step;
 }

@@ -21,8 +21,14 @@
 #define BROKEN(rule, diags, ...)                                                                   \
 	diag_add(diags, (struct loc){NULL, 0, 0}, (rule)->id, SEVERITY_ERROR, __VA_ARGS__)
 
-/* For hints: "use --ep 6 or 10": the divisors of `number` around `value`. */
-void hint_divisors(struct diags *diags, const char *option, int64_t number, int64_t value);
+/*
+ * For hints: "use --ep 6 or 10": the divisors of `number`, or the multiples of `factor`,
+ * around `value` that break the fewest of all rules; options of degree_of().
+ */
+void hint_divisors(struct diags *diags, const struct strategy *strategy, const struct model *model,
+    const char *option, int64_t number, int64_t value);
+void hint_multiples(struct diags *diags, const struct strategy *strategy,
+    const struct model *model, const char *option, int64_t factor, int64_t value);
 
 static inline bool
 divides(int64_t divisor, int64_t number)

@@ -66,7 +66,8 @@ deepspeed_stage_holds(const struct strategy *s, const struct model *model)
 }
 
 static void
-report_stage(const struct grid_rule *rule, const struct strategy *s, struct diags *diags)
+report_stage(const struct grid_rule *rule, const struct strategy *s, const struct model *model,
+    struct diags *diags)
 {
 	int64_t stage = stage_ranks(s);
 	struct diag *diag = BROKEN(rule, diags,
@@ -76,15 +77,14 @@ report_stage(const struct grid_rule *rule, const struct strategy *s, struct diag
 
 	diag_number(diags, diag, "stage", (double)stage);
 	diag_number(diags, diag, "ep", (double)s->ep);
-	hint_divisors(diags, "ep", stage, s->ep);
+	hint_divisors(diags, s, model, "ep", stage, s->ep);
 }
 
 void
 deepspeed_stage_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
-	(void)model;
-	report_stage(rule, s, diags);
+	report_stage(rule, s, model, diags);
 }
 
 bool
@@ -104,10 +104,9 @@ deepspeed_lane_report(const struct grid_rule *rule, const struct strategy *s,
 	    (long long)s->dp, (long long)s->world, (long long)s->tp, (long long)s->pp,
 	    (long long)s->ep);
 
-	(void)model;
 	diag_number(diags, diag, "dp", (double)s->dp);
 	diag_number(diags, diag, "ep", (double)s->ep);
-	hint_divisors(diags, "ep", s->dp, s->ep);
+	hint_divisors(diags, s, model, "ep", s->dp, s->ep);
 }
 
 bool
@@ -121,8 +120,7 @@ void
 deepspeed_folding_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
-	(void)model;
-	report_stage(rule, s, diags);
+	report_stage(rule, s, model, diags);
 }
 
 bool
@@ -232,11 +230,10 @@ torchtitan_sparse_report(const struct grid_rule *rule, const struct strategy *s,
 	    (long long)s->dp_shard, (long long)s->cp, (long long)s->tp, (long long)ranks,
 	    (long long)s->etp, (long long)s->ep);
 
-	(void)model;
 	diag_number(diags, diag, "ranks", (double)ranks);
 	diag_number(diags, diag, "ep", (double)s->ep);
 	if (divides(s->etp, ranks))
-		hint_divisors(diags, "ep", ranks / s->etp, s->ep);
+		hint_divisors(diags, s, model, "ep", ranks / s->etp, s->ep);
 }
 
 bool

@@ -125,19 +125,24 @@ dense_product(const struct strategy *s, struct arena *arena, bool with_dp)
 }
 
 static void
-hint_worlds(struct diags *diags, int64_t world, int64_t copy)
+hint_worlds(
+    struct diags *diags, const struct strategy *s, const struct model *model, int64_t copy)
 {
-	int64_t below = copy > 0 ? world / copy * copy : 0;
+	int64_t worlds[2];
 
-	if (copy < 1 || copy > GRID_MAX_DEGREE)
+	if (copy < 1 || copy > GRID_MAX_DEGREE || s->world > GRID_MAX_DEGREE)
 		return;
-	if (below > 0)
+	strategy_near_worlds(s, model, copy, worlds);
+	if (worlds[0] > 0 && worlds[1] > 0)
 		diag_last_hint(diags,
 		    "use %lld or %lld GPUs, or degrees whose product divides %lld",
-		    (long long)below, (long long)below + copy, (long long)world);
-	else
+		    (long long)worlds[0], (long long)worlds[1], (long long)s->world);
+	else if (worlds[0] + worlds[1] > 0)
 		diag_last_hint(diags, "use %lld GPUs, or degrees whose product divides %lld",
-		    (long long)copy, (long long)world);
+		    (long long)(worlds[0] + worlds[1]), (long long)s->world);
+	else
+		diag_last_hint(
+		    diags, "use degrees whose product divides %lld", (long long)s->world);
 }
 
 void
@@ -149,7 +154,6 @@ dense_grid_report(const struct grid_rule *rule, const struct strategy *s, const 
 	int64_t dp = titan ? s->dp_shard : s->dp;
 	struct diag *diag;
 
-	(void)model;
 	if (dp > 0 && titan && grid_product(s->dp_replicate, s->dp_shard) != s->dp)
 		diag = BROKEN(rule, diags, "dp %lld is not dp_replicate %lld x dp_shard %lld",
 		    (long long)s->dp, (long long)s->dp_replicate, (long long)s->dp_shard);
@@ -171,7 +175,7 @@ dense_grid_report(const struct grid_rule *rule, const struct strategy *s, const 
 		diag_hint(diags, diag, "leave --%s out: it follows as %lld",
 		    titan ? "dp-shard" : "dp", (long long)(s->world / copy));
 	else
-		hint_worlds(diags, s->world, copy);
+		hint_worlds(diags, s, model, copy);
 }
 
 bool
@@ -185,7 +189,7 @@ expert_grid_holds(const struct strategy *s, const struct model *model)
 }
 
 static void
-hint_experts(const struct strategy *s, struct diags *diags)
+hint_experts(const struct strategy *s, const struct model *model, struct diags *diags)
 {
 	int64_t without_etp = grid_product(s->ep, grid_product(s->egtp, s->pp));
 	int64_t rest = grid_product(s->etp, grid_product(s->egtp, s->pp));
@@ -194,9 +198,9 @@ hint_experts(const struct strategy *s, struct diags *diags)
 		diag_last_hint(diags, "--etp 1 makes it %lld GPU%s", (long long)without_etp,
 		    without_etp == 1 ? "" : "s");
 	else if (divides(rest, s->world))
-		hint_divisors(diags, "ep", s->world / rest, s->ep);
+		hint_divisors(diags, s, model, "ep", s->world / rest, s->ep);
 	else
-		hint_worlds(diags, s->world, expert_copy(s));
+		hint_worlds(diags, s, model, expert_copy(s));
 }
 
 void
@@ -208,7 +212,6 @@ expert_grid_report(const struct grid_rule *rule, const struct strategy *s,
 	    (long long)s->etp, (long long)s->ep, (long long)s->pp);
 	struct diag *diag;
 
-	(void)model;
 	if (s->egtp > 1)
 		product = arena_printf(diags->arena, "%s x egtp %lld", product, (long long)s->egtp);
 	if (s->edp > 0)
@@ -225,7 +228,7 @@ expert_grid_report(const struct grid_rule *rule, const struct strategy *s,
 		diag_hint(diags, diag, "leave --edp out: it follows as %lld",
 		    (long long)(s->world / copy));
 	else
-		hint_experts(s, diags);
+		hint_experts(s, model, diags);
 }
 
 /*
@@ -382,20 +385,15 @@ void
 batch_divides_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
-	int64_t each = grid_product(s->micro_batch, s->dp), below = s->global_batch / each * each;
+	int64_t each = grid_product(s->micro_batch, s->dp);
 	struct diag *diag = BROKEN(rule, diags,
 	    "global batch %lld is not a multiple of micro-batch %lld x dp %lld = %lld",
 	    (long long)s->global_batch, (long long)s->micro_batch, (long long)s->dp,
 	    (long long)each);
 
-	(void)model;
 	diag_number(diags, diag, "global_batch", (double)s->global_batch);
 	diag_number(diags, diag, "divisor", (double)each);
-	if (below > 0)
-		diag_hint(diags, diag, "use --global-batch %lld or %lld", (long long)below,
-		    (long long)below + each);
-	else
-		diag_hint(diags, diag, "use --global-batch %lld", (long long)each);
+	hint_multiples(diags, s, model, "global-batch", each, s->global_batch);
 }
 
 bool

@@ -57,22 +57,22 @@ heads_divide_holds(const struct strategy *s, const struct model *model)
 }
 
 static void
-report_tp(const struct grid_rule *rule, const struct strategy *s, struct shape shape,
-    const char *relation, struct diags *diags)
+report_tp(const struct grid_rule *rule, const struct strategy *s, const struct model *model,
+    struct shape shape, const char *relation, struct diags *diags)
 {
 	struct diag *diag = BROKEN(rule, diags, "%lld %s: tp %lld %s", (long long)shape.size,
 	    shape.name, (long long)s->tp, relation);
 
 	diag_number(diags, diag, "size", (double)shape.size);
 	diag_number(diags, diag, "tp", (double)s->tp);
-	hint_divisors(diags, "tp", shape.size, s->tp);
+	hint_divisors(diags, s, model, "tp", shape.size, s->tp);
 }
 
 void
 heads_divide_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
-	report_tp(rule, s, find_odd_heads(s, model), "does not divide them", diags);
+	report_tp(rule, s, model, find_odd_heads(s, model), "does not divide them", diags);
 }
 
 static struct shape
@@ -101,8 +101,8 @@ void
 kv_heads_divide_report(const struct grid_rule *rule, const struct strategy *s,
     const struct model *model, struct diags *diags)
 {
-	report_tp(
-	    rule, s, find_odd_kv(s, model, true), "neither divides them nor is a multiple", diags);
+	report_tp(rule, s, model, find_odd_kv(s, model, true),
+	    "neither divides them nor is a multiple", diags);
 }
 
 bool
@@ -119,7 +119,7 @@ all_heads_divide_report(const struct grid_rule *rule, const struct strategy *s,
 
 	if (!shape.name)
 		shape = find_odd_kv(s, model, false);
-	report_tp(rule, s, shape, "does not divide them", diags);
+	report_tp(rule, s, model, shape, "does not divide them", diags);
 }
 
 static void
@@ -254,7 +254,7 @@ experts_divide_report(const struct grid_rule *rule, const struct strategy *s,
 
 	diag_number(diags, diag, "experts", (double)experts);
 	diag_number(diags, diag, "ep", (double)s->ep);
-	hint_divisors(diags, "ep", experts, s->ep);
+	hint_divisors(diags, s, model, "ep", experts, s->ep);
 }
 
 bool
@@ -321,7 +321,7 @@ widths_divide_report(const struct grid_rule *rule, const struct strategy *s,
 
 	diag_number(diags, diag, "width", (double)shape.size);
 	diag_number(diags, diag, degree, (double)value);
-	hint_divisors(diags, degree, shape.size, value);
+	hint_divisors(diags, s, model, degree, shape.size, value);
 }
 
 bool

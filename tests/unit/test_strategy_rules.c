@@ -44,7 +44,7 @@ static const struct breach {
     {"DS-032", false, SPEED "--expert-tp on --tp 4 --ep 32",
 	"dense dp 16 (world 64 / (tp 4 x pp 1)) is not a multiple of ep 32", "use --ep 16"},
     {"DS-050", false, "--framework deepspeed --world-size 48 --auto-ep --ep 32",
-	"48 GPUs (world 48 / pp 1), which is not a multiple of ep 32", "use --ep 24 or 48"},
+	"48 GPUs (world 48 / pp 1), which is not a multiple of ep 32", "use --ep 16"},
     {"TT-007", false, TITAN "--tp 2 --ep 2 --etp 2", "since 0.3", "--etp 1"},
     {"TT-007", false, "--framework torchtitan@0.2.2 --world-size 64 --tp 4 --ep 2 --etp 2",
 	"torchtitan 0.2 has etp 1 or tp 4", "--etp 1"},
@@ -54,7 +54,7 @@ static const struct breach {
 	"etp 4 x ep 8 x pp 1 = 32 GPUs, which does not divide the world of 16",
 	"--etp 1 makes it 8 GPUs"},
     {"MEG-003", false, "--world-size 24 --ep 16", "= 16 GPUs, which does not divide",
-	"use --ep 12 or 24"},
+	"use --ep 8"},
     {"MEG-003", false, "--world-size 16 --ep 8 --edp 4", "x edp 4 = 32 GPUs, the world is 16",
 	"follows as 2"},
     {"GRID-006", false, SPEED "--ep 8 --edp 4", "x edp 4 = 32 GPUs, the world is 64",
@@ -106,9 +106,9 @@ static const struct breach {
     {"TT-009", false, TITAN "--tp 2 --cp 4 --seq-len 1000", "tp 2 x 2 x cp 4 = 16", "992 or 1008"},
     {"MEG-070", true, "--world-size 16 --ep 4", "ep 4: the model has no experts", "--ep 1"},
     {"MEG-071", false, "--world-size 24 --ep 24", "256 experts are not a multiple of ep 24",
-	"use --ep 16 or 32"},
-    {"DS-030", false, "--framework deepspeed --world-size 24 --ep 24", "256 experts", "16 or 32"},
-    {"TT-008", false, "--framework torchtitan --world-size 24 --ep 24", "256 experts", "16 or 32"},
+	"use --ep 8"},
+    {"DS-030", false, "--framework deepspeed --world-size 24 --ep 24", "256 experts", "use --ep 8"},
+    {"TT-008", false, "--framework torchtitan --world-size 24 --ep 24", "256 experts", "use --ep 8"},
     {"GRID-011", true, "--world-size 16 --tp 4 --etp 2", "etp 2: the model has no experts",
 	"leave --etp out"},
     {"MEG-053", true, "--world-size 16 --recompute selective:moe_act",
@@ -185,14 +185,14 @@ Test(strategy_rules, every_rule_fires_alone)
 Test(strategy_rules, rules_of_odd_shapes)
 {
 	static const struct breach heads = {"MEG-040", true, "--world-size 16 --tp 8",
-	    "60 attention heads: tp 8 does not divide them", "use --tp 6 or 10"};
+	    "60 attention heads: tp 8 does not divide them", "use --tp 4"};
 	static const struct breach kv = {"MEG-041", true, "--world-size 12 --tp 12",
-	    "8 KV heads: tp 12 neither divides them nor is a multiple", "use --tp 8"};
+	    "8 KV heads: tp 12 neither divides them nor is a multiple", "use --tp 4"};
 	static const struct breach width = {"MEG-072", true, "--world-size 16 --tp 4",
-	    "dense MLP width 28674 is not a multiple of tp 4", "use --tp 3 or 6"};
+	    "dense MLP width 28674 is not a multiple of tp 4", "use --tp 2"};
 	static const struct breach expert = {"MEG-072", false,
 	    "--world-size 16 --tp 4 --etp 4 --ep 2", "expert width 2050 is not a multiple of etp 4",
-	    "use --etp 2 or 5"};
+	    "use --etp 2"};
 	static const struct breach bias = {
 	    "MEG-074", false, "--world-size 16 --tp 2 --etp 2 --ep 2", "biases", "--etp 1"};
 
@@ -208,6 +208,32 @@ Test(strategy_rules, rules_of_odd_shapes)
 	moe.kinds[1].ffn.expert_width = 2048;
 	moe.kinds[1].ffn.expert_bias = true;
 	check_breach(&bias);
+}
+
+/* The last hint of the strategy's broken rules, and whether it says what it should. */
+static void
+check_hint(const char *options, const struct model *model, const char *hint)
+{
+	struct strategy s = derived(options, model);
+
+	cr_assert_gt(strategy_violations(&s, model, diags), 0, "%s", options);
+	if (!diags->last->hint || !strstr(diags->last->hint, hint))
+		cr_assert_fail("%s: hint '%s'", options,
+		    diags->last->hint ? diags->last->hint : "none");
+}
+
+/* A proposed degree, batch or number of GPUs breaks no other rule. */
+Test(strategy_rules, proposals_obey_the_other_rules)
+{
+	moe.kinds[1].ffn.experts = moe.mtp.ffn.experts = 60;
+	/* 6 and 10 divide 60, and no world of 32 */
+	check_hint("--world-size 32 --tp 4 --etp 4 --ep 8", &moe, "use --ep 4");
+	cr_assert_null(strstr(diags->last->hint, " or "), "%s", diags->last->hint);
+	moe.kinds[1].ffn.experts = moe.mtp.ffn.experts = 256;
+	/* 96 would be 6 micro-batches: no whole rounds of 4 stages */
+	check_hint("--world-size 64 --pp 4 --vpp 2 --tp 1 --ep 4 --global-batch 100", &moe,
+	    "use --global-batch 64 or 128");
+	check_hint(TITAN "--tp 4 --ep 32 --dp-replicate 3", &moe, "use 96 GPUs");
 }
 
 /* The MTP layer's shapes count too, and only when there is one. */
