@@ -22,7 +22,7 @@ value_text(struct arena *arena, const struct compare_row *row, double value)
 	}
 }
 
-/* "+12 %"; "-" behind a prediction that its own column shows as nothing: no percentage says more. */
+/* "+12 %"; "-" behind a prediction that its column shows as nothing: a percentage says no more. */
 static const char *
 off_text(struct arena *arena, const struct compare_row *row)
 {
@@ -44,7 +44,8 @@ verdict(struct str *out, const struct comparison *c)
 	int i;
 
 	if (c->judged == 0) {
-		str_add(out, "nothing to judge: no number that counts is both predicted and measured\n");
+		str_add(out,
+		    "nothing to judge: no number that counts is both predicted and measured\n");
 		return;
 	}
 	str_addf(out, "the prediction %s", c->holds ? "holds" : "does not hold");
