@@ -12,6 +12,16 @@ enum { WRAP_WIDTH = 100 };
 
 /* --- the winner ---------------------------------------------------------------------------- */
 
+/* The search takes even loads unless told: what to tell it when the answer would not bear others. */
+static const char *
+skew_advice(struct request *request, const struct estimate *estimate)
+{
+	if (estimate->skewed_verdict != VERDICT_OOM || request->job.skew.kind != SKEW_BALANCED)
+		return "";
+	return arena_printf(request->arena, "; --load-skew max=%.1f plans for it",
+	    rate_table[RATE_SKEWED_LOAD].value);
+}
+
 static void
 print_memory(struct request *request, const struct estimate *estimate)
 {
@@ -35,9 +45,9 @@ print_memory(struct request *request, const struct estimate *estimate)
 		str_addf(out, " free %.1f", free_bytes / GIB);
 	str_addf(out, "\n  %s\n", text_memory_bar(request, worst, estimate->capacity_bytes));
 	if (model_moe(request->model))
-		str_addf(out, "  with %.1f x the mean load on the fullest expert rank: %s\n",
+		str_addf(out, "  with %.1f x the mean load on the fullest expert rank: %s%s\n",
 		    rate_table[RATE_SKEWED_LOAD].value,
-		    text_verdict(request, estimate->skewed_verdict));
+		    text_verdict(request, estimate->skewed_verdict), skew_advice(request, estimate));
 }
 
 /* --- why not, and the account --------------------------------------------------------------- */
