@@ -337,17 +337,6 @@ session_fetched(struct session *s, bool backward)
 	return result;
 }
 
-int
-session_sent(struct session *s)
-{
-	int result;
-
-	control_enter(s->control, "send", "pp backward");
-	result = depend(s, STREAM_COMPUTE, STREAM_BACKWARD, "send");
-	control_leave(s->control);
-	return result;
-}
-
 /* Tells the watchdog where the device is, as soon as it is somewhere else. */
 static void
 say_oldest(struct session *s, const char *what, int *told)

@@ -129,8 +129,6 @@ int session_receive(struct session *s, bool backward, void *to, int64_t elements
 /* The same in two halves, between which the computation goes on. */
 int session_fetch(struct session *s, bool backward, void *to, int64_t elements);
 int session_fetched(struct session *s, bool backward);
-/* The computation waits for all gradients that were sent: their memory is used again. */
-int session_sent(struct session *s);
 /* Meanwhile the watchdog hears of the oldest operation that is not over, one after the other. */
 int session_sync(struct session *s, enum stream stream, const char *what);
 int session_sync_all(struct session *s, const char *what);

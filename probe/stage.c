@@ -12,14 +12,11 @@ stage_replays(const struct stage *stage, int place)
 	return r->kind == RECOMPUTE_FULL && (r->layers == 0 || place < r->layers);
 }
 
-enum { MOST_GRADIENTS = 8 };
-
 int
 stage_open(
     struct stage *stage, struct session *s, const struct shape *shape, const struct skew *skew)
 {
 	const struct strategy *st = &shape->strategy;
-	int64_t backwards = st->micro_batches * st->vpp + 1;
 
 	memset(stage, 0, sizeof(*stage));
 	stage->s = s;
@@ -30,7 +27,7 @@ stage_open(
 	stage->fetches = (st->overlap & OVERLAP_PP) != 0 && st->pp > 1;
 	stage->slots = stage->passes.alive + stage->fetches;
 	stage->head_slots = s->pp == st->pp - 1 ? stage->passes.alive_last : 0;
-	stage->n_gradients = backwards < MOST_GRADIENTS ? (int)backwards : MOST_GRADIENTS;
+	stage->n_gradients = (int)(st->micro_batches * st->vpp);
 	if (weights_make(s, shape, &stage->weights) != 0 ||
 	    routing_make(s, shape, skew, &stage->routings) != 0)
 		return -1;

@@ -77,7 +77,7 @@ struct stage {
 	int head_slots;	   /* passes of the last chunk alive at most; 0 without the last chunk */
 	struct head_kept *heads; /* [head slot][1 + MTP modules] */
 	struct mtp_kept *mtp;	 /* [head slot][MTP module] */
-	void **gradients;	 /* ring of gradients on their way */
+	void **gradients;	 /* [virtual stage * micro_batches + micro_batch] */
 	int n_gradients;
 	struct widest widest;
 	struct gemm *gemms; /* one a local expert */

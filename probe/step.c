@@ -3,9 +3,10 @@
  * What does a rank do in a training step, in which order?
  *
  * Passes follow the order that the planner simulated (passes.c). Sends are not waited for; receives
- * are posted when their pass begins, or with pipeline overlap one pass earlier. A gradient's memory
- * goes round a ring, and is written again only behind the sends of before. The first chunk begins
- * with the embedding, the last one ends with head, loss and MTP modules, where the backward begins.
+ * are posted when their pass begins, or with pipeline overlap one pass earlier. Each backward of a
+ * step has a gradient of its own: were one written again, its rank would wait for its send, in an
+ * interleaved pipeline round to itself. The first chunk begins with the embedding, the last one
+ * ends with head, loss and MTP modules, where the backward begins.
  */
 #include <stdio.h>
 
@@ -21,8 +22,6 @@ struct run {
 	int64_t *backwards;	    /* [virtual stage], done so far */
 	const struct pass_op *next; /* whose input may come meanwhile; NULL: no overlap */
 	bool *fetched[2];	    /* forwards, backwards, each as slot_of */
-	void **gradient_of;	    /* as slot_of, of backwards that were fetched */
-	int n_gradients;	    /* taken from the ring so far */
 	int64_t elements;	    /* T * h */
 };
 
@@ -102,18 +101,6 @@ chunk_of(const struct run *run, const struct pass_op *op)
 	return op->virtual_stage * run->stage->shape->layout.pp + run->stage->s->pp;
 }
 
-/* A gradient that may still be on its way is not written over. */
-static void *
-take_gradient(struct run *run)
-{
-	struct stage *stage = run->stage;
-	int n = run->n_gradients++;
-
-	if (n >= stage->n_gradients && session_sent(stage->s) != 0)
-		return NULL;
-	return stage->gradients[n % stage->n_gradients];
-}
-
 /* The next pass's input sets off behind the computation so far, and this pass does not wait. */
 static int
 fetch_next(struct run *run)
@@ -128,13 +115,13 @@ fetch_next(struct run *run)
 		return 0;
 	run->fetched[op->backward][pass] = true;
 	if (op->backward) {
-		to = run->gradient_of[pass] = take_gradient(run);
+		to = stage->gradients[pass];
 	} else {
 		if (take_slot(run, run->used, stage->slots, &run->slot_of[pass]) != 0)
 			return -1;
 		to = stage->inputs[run->slot_of[pass] * (stage->places + 1)];
 	}
-	return to ? session_fetch(stage->s, op->backward, to, run->elements) : -1;
+	return session_fetch(stage->s, op->backward, to, run->elements);
 }
 
 static int
@@ -220,11 +207,11 @@ backward_pass(struct run *run, struct pass_op op, int chunk)
 	bool fetched = run->fetched[true][pass];
 	bool last = ++run->backwards[op.virtual_stage] == stage->shape->strategy.micro_batches;
 	int slot = run->slot_of[pass], i;
-	void *gradient = fetched ? run->gradient_of[pass] : take_gradient(run),
+	void *gradient = stage->gradients[pass],
 	     **inputs = stage->inputs + slot * (stage->places + 1);
 
 	stage->s->backward = true;
-	if (!gradient || begin_backward(run, chunk, op.micro_batch, fetched, gradient) != 0 ||
+	if (begin_backward(run, chunk, op.micro_batch, fetched, gradient) != 0 ||
 	    fetch_next(run) != 0)
 		return -1;
 	for (i = layout->first[chunk + 1] - layout->first[chunk] - 1; i >= 0; i--) {
@@ -278,8 +265,6 @@ step_run(struct stage *stage, int number, const struct capture *capture)
 	run.fetched[0] =
 	    arena_array(stage->s->arena, 2 * (size_t)(s->vpp * s->micro_batches), sizeof(bool));
 	run.fetched[1] = run.fetched[0] + s->vpp * s->micro_batches;
-	run.gradient_of = arena_array(
-	    stage->s->arena, (size_t)(s->vpp * s->micro_batches), sizeof(*run.gradient_of));
 	run.backwards = arena_array(stage->s->arena, (size_t)s->vpp, sizeof(*run.backwards));
 	run.head_of = arena_array(stage->s->arena, (size_t)s->micro_batches, sizeof(*run.head_of));
 	run.used = arena_array(

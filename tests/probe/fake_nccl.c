@@ -4,7 +4,8 @@
  *
  * A call returns ncclInProgress, and its work comes onto the stream a few questions later; until
  * then the communicator takes no other call. Ranks are processes with sockets between them: every
- * operation sends what each member needs, takes what the others sent, and sums in their order.
+ * operation sends what each member needs, takes what the others sent, and sums in their order. A
+ * send is over only when its receive has begun, as above NCCL's own buffers.
  */
 #include <cuda_runtime.h>
 #include <errno.h>
@@ -369,6 +370,13 @@ ncclCommAbort(ncclComm_t comm)
 
 /* --- operations --------------------------------------------------------------------------- */
 
+/* Under this number a receiver tells the sender that it is there. */
+static long
+begun(ncclComm_t c)
+{
+	return -c->id;
+}
+
 static void
 start(ncclComm_t c, const struct op *op)
 {
@@ -377,6 +385,8 @@ start(ncclComm_t c, const struct op *op)
 
 	if (op->what == SEND)
 		send_to(c->id, c->members[op->peer], op->send, bytes);
+	if (op->what == RECV)
+		send_to(begun(c), c->members[op->peer], "", 0);
 	for (i = 0; i < c->size && op->what != SEND && op->what != RECV; i++)
 		send_to(c->id, c->members[i],
 		    op->what == REDUCE_SCATTER ? (const char *)op->send + (size_t)i * bytes
@@ -402,7 +412,7 @@ all_there(ncclComm_t c, const struct op *op)
 			return false;
 		}
 	}
-	return op->what != SEND || lines[c->members[op->peer]].out_length == 0;
+	return op->what != SEND || peek(begun(c), c->members[op->peer]);
 }
 
 static void
@@ -438,6 +448,8 @@ finish(ncclComm_t c, const struct op *op)
 	float *sums = calloc(op->count + 1, sizeof(*sums));
 	int i;
 
+	if (op->what == SEND)
+		drop(peek(begun(c), c->members[op->peer]));
 	for (i = 0; i < c->size; i++) {
 		const struct message *m = peek(c->id, c->members[i]);
 

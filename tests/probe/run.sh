@@ -65,6 +65,7 @@ expect() { # NAME STATUS TEXT COMMAND...
 }
 
 tiny=tests/probe/tiny.yaml
+sed 's/^num_layers: .*/num_layers: 8/' $tiny >"$scratch/deep.yaml" # enough for many chunks
 cat >"$scratch/loads.csv" <<'END'
 layer,e0,e1,e2,e3,e4,e5,e6,e7
 1,1000,100,100,100,100,100,50,10
@@ -87,9 +88,9 @@ many() { # NAME PROGRAM ARGUMENT...: prints "N passed, ..." itself
 	passed=$((passed + ${ok:-1} - 1))
 }
 
-short() { # FILE RANKS PINS OVERLAP: a plan whose step takes seconds
-	"$MOEPLAN" plan $tiny "node:1 gpu:$2 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s" --seq-len 16 \
-		--global-batch 8 --overlap "$4" --pin "$3,cp=1,micro_batch=1" --quiet --format json --output "$scratch/$1.json" \
+short() { # FILE MODEL RANKS PINS OVERLAP: a plan whose step takes seconds
+	"$MOEPLAN" plan "$2" "node:1 gpu:$3 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s" --seq-len 16 \
+		--global-batch 8 --overlap "$5" --pin "$4,cp=1,micro_batch=1" --quiet --format json --output "$scratch/$1.json" \
 		>"$scratch/log" 2>&1
 	verdict "a short plan $1" $?
 }
@@ -109,10 +110,11 @@ fi
 
 many "kernels" "$OBJ/tests/probe/kernels"
 if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
-	short short-ep 4 tp=2,pp=1,ep=2,etp=1,vpp=1 dp
-	short short-pp 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,pp
+	short short-ep $tiny 4 tp=2,pp=1,ep=2,etp=1,vpp=1 dp
+	short short-pp $tiny 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,pp
+	short short-interleaved "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=4 none
 	many "calls of the cuda backend" "$OBJ/tests/probe/cuda_calls" "$scratch/short-ep.json" \
-		"$scratch/short-pp.json"
+		"$scratch/short-pp.json" "$scratch/short-interleaved.json"
 fi
 
 # --- refusals -------------------------------------------------------------------------------------
