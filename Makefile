@@ -284,9 +284,11 @@ $(OBJ)/on-host/%.o: %.cu $(OBJ)/flags
 		-Itests/probe/emulated -MMD -MP -c -o $@ $<
 
 $(OBJ)/tests/probe/kernels: $(call on_host,$(KERNELS_SRC))
+	@mkdir -p $(@D)
 	$(call say,LD)$(HOST_CXX) $(SANITIZE_asan) $(LDFLAGS) -o $@ $^ -lm
 
 $(OBJ)/tests/probe/cuda_calls: $(call on_host,$(CUDA_CALLS_SRC)) $(OBJ)/libmoeplan.a
+	@mkdir -p $(@D)
 	$(call say,LD)$(HOST_CXX) $(SANITIZE_asan) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
 
 # Faults once more under sanitizers: of memory, of threads.
