@@ -137,11 +137,13 @@ sed 's/,5$/,4/' "$scratch/experts.csv" >"$scratch/lost.csv"
 expect "a placement without an expert" 2 "no slot of layer 1 holds expert 5" \
 	"$PROBE" "$scratch/four.json" --placement "$scratch/lost.csv"
 expect "an unknown option" 2 "--stepps" "$PROBE" "$scratch/eight.json" --stepps 3
-plan fsdp-stages $tiny 8 tp=2,pp=2,ep=2,zero=3,micro_batch=1 --framework torchtitan &&
-	expect "sharded weights on stages" 1 "the probe cannot run sharded weights on several pipeline stages" \
-		"$PROBE" "$scratch/fsdp-stages.json"
-plan zero-bubble $tiny 4 pp=4,vpp=1,micro_batch=1 --schedule zb --framework torchtitan &&
-	expect "a schedule with split backwards" 1 "the probe cannot run zb" "$PROBE" "$scratch/zero-bubble.json"
+plan fsdp-stages $tiny 8 tp=2,pp=2,ep=2,zero=3,micro_batch=1 --framework torchtitan
+verdict "a plan with sharded weights on stages" $?
+expect "sharded weights on stages" 1 "the probe cannot run sharded weights on several pipeline stages" \
+	"$PROBE" "$scratch/fsdp-stages.json"
+plan zero-bubble "$scratch/deep.yaml" 4 pp=4,vpp=2,micro_batch=1 --schedule zb --framework torchtitan
+verdict "a plan with split backwards" $?
+expect "a schedule with split backwards" 1 "the probe cannot run zb" "$PROBE" "$scratch/zero-bubble.json"
 
 # --- the cuda backend without a GPU -----------------------------------------------------------------
 
