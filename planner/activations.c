@@ -47,7 +47,7 @@ keep(struct kept_list *list, double bytes, unsigned dropped_by)
 	list->rows[list->n++] = (struct kept){bytes, dropped_by};
 }
 
-/* Input of a column-parallel linear: a rank keeps its own part and gathers again for the backward. */
+/* Input of a column-parallel linear: a rank keeps its own part, gathers again for the backward. */
 static double
 column_input(const struct sizes *z, double h)
 {
@@ -106,7 +106,7 @@ keep_linear(struct kept_list *list, const struct mixer *m, const struct sizes *z
 	keep(list, column_input(z, h), MODULE_LAYERNORM);            /* in-projections in */
 	keep(list, 2 * z->M * w.input / z->tp, 0);                   /* scan in, gate */
 	keep(list, 2 * z->M * w.second / z->tp, 0);
-	keep(list, 2 * z->M * 2 * w.output / z->tp, 0);              /* scan out, out-projection in */
+	keep(list, 2 * z->M * 2 * w.output / z->tp, 0);            /* scan out, out-projection in */
 	keep(list, row_input_copy(z, w.output / z->tp), 0);
 }
 
@@ -134,7 +134,7 @@ keep_moe(struct kept_list *list, const struct ffn *f, const struct sizes *z, dou
 		keep(list, (2 + input) * z->T * entering, MODULE_MOE);  /* latent out, back */
 	if (f->dense_width == 0)
 		keep(list, 2 * z->T * h, NORM_TO_HOST);                 /* norm in */
-	keep(list, 2 * z->T * h, MODULE_LAYERNORM);                     /* router in, shared expert in */
+	keep(list, 2 * z->T * h, MODULE_LAYERNORM);                /* router in, shared expert in */
 	keep(list, 8 * (double)f->experts * z->T, MODULE_MOE);          /* router probabilities */
 	keep(list, rows * input * entering, MODULE_MOE | TO_HOST);      /* fc1 in */
 	keep(list, rows * 2 * gates * width, MODULE_MOE | TO_HOST);     /* gate, up */

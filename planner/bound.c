@@ -84,8 +84,10 @@ fixed_parts(const struct evaluator *e, const struct strategy *s, const struct co
 		*act += c->head_bytes;
 		event = fmax(surplus, c->logits_bytes * (1 + mtp));
 		if (mtp > 0) {
-			*seconds += mtp * (t->forward_s + t->backward_s + (full ? t->recompute_s : 0));
-			*bytes += mtp * (total_state(&c->state[e->n_kinds]) + total_state(&c->mtp_state));
+			*seconds +=
+			    mtp * (t->forward_s + t->backward_s + (full ? t->recompute_s : 0));
+			*bytes += mtp *
+			    (total_state(&c->state[e->n_kinds]) + total_state(&c->mtp_state));
 			*act += mtp * (kept + c->mtp_bytes);
 		}
 	}

@@ -64,7 +64,7 @@ struct dispatch {
 	int64_t experts, top_k;
 	int64_t route_groups, top_groups; /* node-limited routing, 0 free */
 	double hot;                       /* fullest rank / mean */
-	double off_node; /* copies that leave the first level, over what even spreading sends; 0: 1 */
+	double off_node; /* copies that leave the first level, over evenly spread ones; 0: 1 */
 	int deduplicate;                  /* a token goes once to a node and once to a rank */
 	int gather;                       /* all-gather dispatcher: every token to every rank */
 };

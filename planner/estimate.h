@@ -54,7 +54,7 @@ extern const char *const verdict_names[];
 
 struct stage_memory {
 	double parts[MEMORY_PARTS];
-	double allocated_bytes; /* what the framework's allocator reports: without runtime and fragmentation */
+	double allocated_bytes; /* what the allocator reports: no runtime, no fragmentation */
 	double total_bytes;
 	double low_bytes, high_bytes; /* four of five runs lie between */
 	double host_bytes;      /* activations of a GPU in host memory */
@@ -83,7 +83,8 @@ struct estimate {
 	/* Averaged over the stages, to compare strategies whose slowest stages differ; what a
 	 * stage waits for others is bubble. Sum = step_s. Only by evaluate_exact(). */
 	double mean_s[TIME_PARTS];
-	double traffic_bytes[CLUSTER_MAX_LEVELS]; /* leaving a GPU over this level, a step, slowest stage */
+	/* leaving a GPU over this level, a step, slowest stage */
+	double traffic_bytes[CLUSTER_MAX_LEVELS];
 	double tokens_per_s_per_gpu;
 	double model_tflops_per_gpu;  /* 3 x forward, causal half, recompute not counted */
 	double mfu;                   /* of the datasheet peak of the precision */

@@ -60,8 +60,9 @@ kind_facts(struct evaluator *e, int k, const struct layer_kind *kind, int64_t la
 		const struct tensor *t = &rows[i];
 
 		if (t->matmul)
-			facts->products[facts->n_products++] = (struct product){.component = t->component,
-			    .shard = t->shard, .split_cols = t->split_cols, .count = (double)t->count,
+			facts->products[facts->n_products++] = (struct product){
+			    .component = t->component, .shard = t->shard,
+			    .split_cols = t->split_cols, .count = (double)t->count,
 			    .rows = (double)t->rows, .cols = (double)t->cols};
 	}
 }
@@ -181,7 +182,8 @@ load_hot(const struct load_skew *skew, int64_t experts, int64_t ep)
 		for (int64_t i = 1; i <= experts; i++)
 			sum += pow((double)i, -skew->value);
 		mean = (sum - hottest) / (double)(experts - 1);
-		return fmax(1, (hottest + (per_rank - 1) * mean) / (per_rank * sum / (double)experts));
+		return fmax(1,
+		    (hottest + (per_rank - 1) * mean) / (per_rank * sum / (double)experts));
 	case SKEW_TRACE:
 		point = load_point(skew, ep, 1);
 		return point ? point->hot : 1;

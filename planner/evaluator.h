@@ -95,7 +95,7 @@ bool fsdp_stays_gathered(const struct strategy *strategy);
 /* Elements of the buckets on one rank: dense (tensor-parallel) and expert part. */
 double local_dense(const struct buckets *buckets, const struct strategy *strategy);
 double local_expert(const struct buckets *buckets, const struct strategy *strategy);
-/* Elements of weight-gradient scratch buffers: one a distinct weight shape of the layers given by `present`. */
+/* Elements of weight-gradient scratch buffers: one a distinct weight shape of `present` layers. */
 double wgrad_elements(const struct evaluator *evaluator, const struct strategy *strategy,
     const bool present[EVALUATOR_KINDS], bool has_head);
 
@@ -120,7 +120,7 @@ struct layer_time {
 	double forward_s, backward_s;                     /* their sums */
 	double weight_s;    /* of backward_s: products for gradients of weights */
 	double alone_forward_s, alone_backward_s; /* what a pass that is in no pair cannot hide */
-	double recompute_s;                               /* in backward, of a fully recomputed layer */
+	double recompute_s;                           /* in backward, of a fully recomputed layer */
 	double hidden[TIME_PARTS];                        /* forward and backward together */
 	double bytes[CLUSTER_MAX_LEVELS];                 /* forward and backward together */
 };

@@ -18,7 +18,8 @@ mixer_bytes(const struct layer_context *c)
 {
 	const struct mixer *m = &c->facts->kind->mixer;
 	const struct sizes *z = c->z;
-	double qk = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
+	double qk =
+	    (double)(m->kind == MIXER_MLA ? m->nope_dim + m->rope_dim : m->head_dim);
 	double rotated = ((double)m->heads + fmax((double)m->kv_heads, z->tp)) / z->tp * qk;
 	double passes = m->qk_norm == QK_NORM_NONE ? 1 : 2;
 

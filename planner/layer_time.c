@@ -104,7 +104,8 @@ static double
 core_flop(const struct layer_context *c)
 {
 	const struct mixer *m = &c->facts->kind->mixer;
-	double qk = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
+	double qk =
+	    (double)(m->kind == MIXER_MLA ? m->nope_dim + m->rope_dim : m->head_dim);
 	double heads = (double)m->heads / c->z->tp;
 
 	if (m->kind != MIXER_GQA && m->kind != MIXER_MLA)
@@ -273,7 +274,8 @@ context_parallel_time(const struct layer_context *c, struct layer_time *t)
 		linear_context_time(c, t);
 		return;
 	}
-	heads = m->kind == MIXER_MLA ? (double)m->heads / z->tp : fmax(1, (double)m->kv_heads / z->tp);
+	heads = m->kind == MIXER_MLA ? (double)m->heads / z->tp
+				     : fmax(1, (double)m->kv_heads / z->tp);
 	width = m->kind == MIXER_MLA ? (double)(m->nope_dim + m->rope_dim) : (double)m->head_dim;
 	one = comm_ring(&z->links, &z->cp_span, 2 * z->M * heads * (width + (double)m->value_dim));
 	book(c, t, t->forward, TIME_CONTEXT_PARALLEL, &one, 1, share, t->forward[TIME_ATTENTION]);

@@ -260,7 +260,9 @@ stage_memory(const struct evaluator *e, const struct strategy *s, struct costs *
 	    m->parts[MEMORY_OPTIMIZER] + m->parts[MEMORY_WGRAD_BUFFERS];
 	acts = peak_events(e, s, c, c->activations, layout, stage, present, m);
 	scratch = *m;
-	skewed = with_skew ? peak_events(e, s, c, c->skewed, layout, stage, present, &scratch) : acts;
+	skewed = acts;
+	if (with_skew)
+		skewed = peak_events(e, s, c, c->skewed, layout, stage, present, &scratch);
 	m->parts[MEMORY_ACTIVATIONS] *= scale;
 	m->parts[MEMORY_LOGITS] *= scale;
 	m->parts[MEMORY_MOE_BUFFERS] *= scale;

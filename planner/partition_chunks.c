@@ -38,7 +38,8 @@ static struct load
 chunk_load(const struct descent *d, int chunk)
 {
 	return window_load(
-	    d->w, layout_stage(d->layout, chunk), d->layout->first[chunk], d->layout->first[chunk + 1]);
+	    d->w, layout_stage(d->layout, chunk), d->layout->first[chunk],
+	    d->layout->first[chunk + 1]);
 }
 
 static void

@@ -32,7 +32,8 @@ expect(struct checker *c, bool holds, const char *what, double is, double should
 
 	if (holds)
 		return;
-	diag_error(c->diags, nowhere, "answer %d: %s is %.17g, not %.17g", c->answer, what, is, should);
+	diag_error(c->diags, nowhere, "answer %d: %s is %.17g, not %.17g", c->answer, what, is,
+		    should);
 	c->found++;
 }
 
@@ -148,7 +149,8 @@ check_memory(struct checker *c, const struct estimate *e)
 			expect(c, fabs(weights - m->parts[MEMORY_WEIGHTS]) <= 1e-6 * weights,
 			    "weights of a stage", m->parts[MEMORY_WEIGHTS], weights);
 	}
-	expect(c, fabs(worst - e->worst_bytes) <= 1e-6 * worst, "worst stage", e->worst_bytes, worst);
+	expect(c, fabs(worst - e->worst_bytes) <= 1e-6 * worst, "worst stage", e->worst_bytes,
+	    worst);
 	expect(c, worst <= e->capacity_bytes, "memory of an answer", worst, e->capacity_bytes);
 }
 
@@ -184,7 +186,8 @@ check_limits(struct checker *c, const struct estimate *e)
 		expect(c, e->worst_bytes <= (double)job->max_memory_bytes, "memory", e->worst_bytes,
 		    (double)job->max_memory_bytes);
 	if (job->max_gpus > 0)
-		expect(c, s->world <= job->max_gpus, "GPUs", (double)s->world, (double)job->max_gpus);
+		expect(c, s->world <= job->max_gpus, "GPUs", (double)s->world,
+		    (double)job->max_gpus);
 }
 
 /* Every rank is in exactly one group of each kind. */

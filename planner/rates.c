@@ -28,7 +28,8 @@ RATE_CONST struct rate_row rate_table[RATES] = {
     [RATE_GEMM_HALF_DIM] = {"gemm_half_dim", 48, "elements",
         "physical default: tile and pipeline fill of a matrix dimension", NULL},
     [RATE_GROUPED_BF16] = {"grouped_gemm_bf16", 0.90, "of the measured matmul ceiling",
-        "cross-validated " REPLAY "; NVIDIA/Megatron-LM moe_perf reaches it at 8,192 rows an expert",
+        "cross-validated " REPLAY
+	"; NVIDIA/Megatron-LM moe_perf reaches it at 8,192 rows an expert",
         NULL},
     [RATE_GROUPED_HALF_ROWS] = {"grouped_half_rows", 170, "rows an expert",
         "MooreThreads/SimuMax B200 group_matmul: 128 to 9,832 rows an expert", NULL},
@@ -66,7 +67,8 @@ RATE_CONST struct rate_row rate_table[RATES] = {
         "measured 80-90 % up to 8 nodes, 72 % at 32 nodes", "contention between groups"},
     [RATE_MESSAGE_PEER_S] = {"message_peer", 0.7e-6, "s a peer", "AMD-AGI/Primus, nccl-tests fits",
         NULL},
-    [RATE_HIDDEN_EP] = {"hidden_all_to_all", 0.75, "of all-to-all under independent compute", REPLAY,
+    [RATE_HIDDEN_EP] = {"hidden_all_to_all", 0.75,
+	"of all-to-all under independent compute", REPLAY,
         NULL},
     [RATE_HIDDEN_DUALPIPE] = {"hidden_dualpipe", 0.85, "of all-to-all in a pair of passes",
         "DeepSeek-V3 report 3.2: all of it hides, run by 20 of 132 SMs", NULL},
@@ -98,7 +100,8 @@ RATE_CONST struct rate_row rate_table[RATES] = {
         NULL},
     [RATE_STEP_S] = {"step_overhead", 0.1, "s a step", REPLAY, "data loading, logging"},
     [RATE_SPREAD_COMPUTE] = {"spread_compute", 0.17, "of the logarithm",
-        "round number; the replay's runs of one model and stack, each predicted from another", NULL},
+        "round number; the replay's runs of one model and stack, each predicted from another",
+	NULL},
     [RATE_SPREAD_STACK] = {"spread_stack", 0.55, "of the logarithm",
         "round number; the same, for recompute, host time and traffic", NULL},
     [RATE_SPREAD_STEP] = {"spread_step", 0.063, "of the logarithm",
@@ -121,7 +124,8 @@ RATE_CONST struct rate_row rate_table[RATES] = {
     [RATE_LOGIT_UNFUSED_BYTES] = {"logit_unfused", 8, "bytes a logit",
         "NVIDIA/Megatron-LM core/tensor_parallel/cross_entropy.py: bf16 logits, one fp32 copy that "
         "becomes softmax and gradient in place, bf16 gradient", NULL},
-    [RATE_FP8_CAST_BYTES] = {"fp8_cast", 6, "bytes an element of linear inputs and output gradients",
+    [RATE_FP8_CAST_BYTES] = {"fp8_cast", 6,
+	"bytes an element of linear inputs and output gradients",
         "read for the maximum, read again, written in both layouts (TransformerEngine)", NULL},
 };
 
@@ -188,7 +192,8 @@ gemm_flops(const struct gpu *gpu, enum precision precision)
 	peak = type == FLOP_BF16 ? half_flops(gpu) : gpu->flops[type].value;
 	if (is_sustained(gpu, type))
 		return peak * gpu->sustained[type].value *
-		    rate_table[type == FLOP_FP4 ? RATE_GEMM_SUSTAINED_FP4 : RATE_GEMM_SUSTAINED].value;
+		    rate_table[type == FLOP_FP4 ? RATE_GEMM_SUSTAINED_FP4 : RATE_GEMM_SUSTAINED]
+			.value;
 	if (ceiling <= 0)
 		ceiling = rate_table[RATE_CEILING_DEFAULT].value;
 	return peak * ceiling * rate_table[efficiency[type]].value;

@@ -5,9 +5,9 @@
  * Its layout comes from the split of planner/partition.h; with one chunk a stage
  * no layout has a faster slowest stage, so m times that stage is a lower bound of
  * the step, sharper than the one that knows no layout. Only when that and what the
- * schedule needs at least on the layout are below the limit is it simulated. Costs are linear in the layers for the split
- * but not quite in the full estimate: a layout that comes out above the capacity is
- * split again for so much less.
+ * schedule needs at least on the layout are below the limit is it simulated. Costs
+ * are linear in the layers for the split but not quite in the full estimate: a
+ * layout that comes out above the capacity is split again for so much less.
  */
 #include <math.h>
 

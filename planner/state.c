@@ -152,7 +152,8 @@ wgrad_elements(const struct evaluator *e, const struct strategy *s,
 		if (present[k])
 			add_kind_shapes(&shapes, &e->kinds[k], s);
 	if (has_head)
-		add_shape(&shapes, (double)e->model->vocab / (double)s->tp, (double)e->model->hidden);
+		add_shape(
+		    &shapes, (double)e->model->vocab / (double)s->tp, (double)e->model->hidden);
 	for (int i = 0; i < shapes.n; i++)
 		elements += shapes.rows[i] * shapes.cols[i];
 	return elements;
