@@ -127,7 +127,7 @@ emit_megatron(
 		return NULL;
 	if (obstacle)
 		return refuse_plan(diags, "megatron",
-		    arena_printf(arena, "Megatron-LM has no arguments for %s", obstacle));
+		    arena_printf(arena, "no arguments of Megatron-LM are written for %s", obstacle));
 	settings = keys_write(megatron_keys, arena, diags, view);
 	if (!settings)
 		return NULL;
