@@ -83,18 +83,21 @@ make_streams(struct cuda *c)
 /*
  * NCCL starts the operations of several communicators in the host's order when asked to, from
  * driver 12.3 on by waiting for the one before to start. Older drivers wait for its end (NCCL
- * src/enqueue.cc, getImplicitOrder): a send would wait for a receive that is posted behind it.
+ * src/enqueue.cc, getImplicitOrder): a send would wait for a receive that is posted behind it. An
+ * older runtime counts as an older driver; NCCL knows the variable since 2.26.
  */
-enum { ORDERED_SINCE = 12030 };
+enum { ORDERED_SINCE = 12030, ORDERED_SINCE_NCCL = 22600 };
 
 static int
 order_launches(struct cuda *c)
 {
-	int driver = 0;
+	int driver = 0, runtime = 0;
 
-	if (cuda_failed(c, cudaDriverGetVersion(&driver), "the driver's version") != 0)
+	if (cuda_failed(c, cudaDriverGetVersion(&driver), "the driver's version") != 0 ||
+	    cuda_failed(c, cudaRuntimeGetVersion(&runtime), "the runtime's version") != 0)
 		return -1;
-	if (driver >= ORDERED_SINCE)
+	if (driver >= ORDERED_SINCE && runtime >= ORDERED_SINCE &&
+	    cuda_nccl_version() >= ORDERED_SINCE_NCCL)
 		setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
 	return 0;
 }
