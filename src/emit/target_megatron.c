@@ -127,7 +127,8 @@ emit_megatron(
 		return NULL;
 	if (obstacle)
 		return refuse_plan(diags, "megatron",
-		    arena_printf(arena, "no arguments of Megatron-LM are written for %s", obstacle));
+		    arena_printf(arena,
+			"no arguments of Megatron-LM are written for %s", obstacle));
 	settings = keys_write(megatron_keys, arena, diags, view);
 	if (!settings)
 		return NULL;
