@@ -190,7 +190,11 @@ overlap_hidden(const struct overlapped *o)
 {
 	double least = o->compute_s < o->comm_s ? o->compute_s : o->comm_s;
 
-	return least > 0 ? (o->compute_s + o->comm_s - o->both_s) / least : -1;
+	double hidden = least > 0 ? (o->compute_s + o->comm_s - o->both_s) / least : -1;
+
+	if (least > 0 && hidden < 0) /* measured apart: noise may go beyond what there is to hide */
+		return 0;
+	return hidden > 1 ? 1 : hidden;
 }
 
 enum { APART_STEPS = 5 };
