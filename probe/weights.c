@@ -5,7 +5,8 @@
  * The rows are those of the planner's tensor table (planner/tensors.h), so the bytes that it
  * sums are the bytes that are allocated here: weights in the backend's type, gradients in float,
  * and the optimizer's float master copy and two moments, whole (sharding stage 0) or a 1/n shard
- * (stage 1, as Megatron's distributed optimizer does it: reduce-scatter, update, all-gather).
+ * (stage 1, as Megatron's distributed optimizer does it: reduce-scatter, update, all-gather). From
+ * stage 2 on gradients, at stage 3 weights too are kept as shards, one unit whole at a time.
  */
 #include <string.h>
 
