@@ -15,7 +15,7 @@ enum { MAX_TRANSFERS = 64, MAX_PRODUCTS = 24 };
 struct transfer_row {
 	char group[16], op[16];
 	int size, level;	       /* ranks; of the plan's levels */
-	int units;		       /* of the level below that the group lies in; level 0: ranks */
+	int units;		       /* of the level below that it lies in; level 0: ranks */
 	int64_t bytes;		       /* nccl-tests' size: the whole buffer of a rank */
 	double seconds, low_s, high_s; /* median of the slowest rank; over repeats */
 	double bus_Bps;		       /* nccl-tests' factor */

@@ -45,7 +45,7 @@ struct probe_result {
 /*
  * The whole probe on one rank. On rank 0 `out` gets the text or JSON. Once anything has failed
  * the process ends here (control_die), since other threads and libraries may be stuck. The verdict
- * is rank 0's status alone: launchers kill all ranks when one fails, rank 0 before its report is out.
+ * is rank 0's status alone: launchers kill all ranks when one fails, rank 0 before its report.
  */
 enum probe_status probe_run(struct probe_job *job, struct str *out);
 
