@@ -93,8 +93,8 @@ const struct rule rules_torchtitan[] = {
 		    "0",
 		.message = "global batch {global_batch} is not a multiple of {local_batch: "
 		    "given(training.local_batch_size, micro_batch)} x DP {dp}",
-		.hint = "use {nearest: multiple_above(global_batch, given(training.local_batch_size, "
-		    "micro_batch) * dp)}, a multiple of {divisor: "
+		.hint = "use {nearest: multiple_above(global_batch, "
+		    "given(training.local_batch_size, micro_batch) * dp)}, a multiple of {divisor: "
 		    "given(training.local_batch_size, micro_batch) * dp}",
 		.source = TRAINER,
 	},
