@@ -413,8 +413,7 @@ selective_s(const struct layer_context *c, const struct layer_time *t)
 		seconds += flash_forward_s(c);
 	if (modules & MODULE_MLA_UP_PROJ && m->kind == MIXER_MLA)
 		seconds += matmul_s(c, c->dense_rate, z->M,
-		    heads * (double)(m->nope_dim + m->rope_dim),
-		               (double)m->q_rank, 1) +
+		               heads * (double)(m->nope_dim + m->rope_dim), (double)m->q_rank, 1) +
 		    matmul_s(c, c->dense_rate, z->M, heads * (double)(m->nope_dim + m->value_dim),
 		        (double)m->kv_rank, 1);
 	if (k->ffn.experts == 0)
