@@ -48,7 +48,9 @@ count() { # NAME PASSED FAILED
 	passed=$((passed + $2))
 	failed=$((failed + $3))
 	printf '  %-28s %5d passed %5d failed\n' "$1" "$2" "$3"
-	find "$scratch/found" -type f -size +0 >"$scratch/reports"
+	# That fibers are switched is a remark, and the programs that switch them tell the sanitizer of it.
+	grep -rlv 'ASan doesn.t fully support makecontext/swapcontext' "$scratch/found" \
+		>"$scratch/reports" || :
 	if [ -s "$scratch/reports" ]; then
 		xargs cat <"$scratch/reports"
 		rm -f "$scratch/found"/*
