@@ -21,20 +21,6 @@
 		native, ours, kind, NULL, until, NULL, reader, true                                \
 	}
 
-static bool
-is_on(const struct doc *value)
-{
-	return value->kind != DOC_BOOL || value->boolean;
-}
-
-static int
-refuse(const struct key *key, const struct doc *value, struct field_context *context,
-    const char *allowed)
-{
-	return diag_error(context->diags, value->loc, "'%s' is '%.60s', allowed is %s", key->name,
-	    value->text ? value->text : doc_kind_name(value->kind), allowed);
-}
-
 /* --- Megatron ------------------------------------------------------------------------------- */
 
 static int
@@ -42,7 +28,7 @@ read_core_attention(const struct key *key, const struct doc *value, struct strat
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->recompute = (struct recompute){RECOMPUTE_SELECTIVE, MODULE_CORE_ATTN, 0};
 	return 0;
 }
@@ -52,7 +38,7 @@ read_moe_recompute(const struct key *key, const struct doc *value, struct strate
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->recompute = (struct recompute){RECOMPUTE_SELECTIVE, MODULE_MOE, 0};
 	return 0;
 }
@@ -62,7 +48,7 @@ read_graphs(const struct key *key, const struct doc *value, struct strategy *str
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->cuda_graphs = GRAPHS_ON;
 	return 0;
 }
@@ -72,7 +58,7 @@ read_torch_fsdp(const struct key *key, const struct doc *value, struct strategy 
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->zero = 3;
 	return 0;
 }
@@ -82,7 +68,7 @@ read_activations(const struct key *key, const struct doc *value, struct strategy
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (!(value->is_integer ? value->integer > 0 : is_on(value)))
+	if (!(value->is_integer ? value->integer > 0 : key_is_on(value)))
 		return 0;
 	strategy->offload = OFFLOAD_ACTIVATIONS;
 	strategy->offload_fraction = 1;
@@ -95,7 +81,7 @@ read_flush(const struct key *key, const struct doc *value, struct strategy *stra
     struct field_context *context)
 {
 	(void)key, (void)context;
-	strategy->overlap |= is_on(value) ? OVERLAP_PP : 0U;
+	strategy->overlap |= key_is_on(value) ? OVERLAP_PP : 0U;
 	return 0;
 }
 
@@ -117,7 +103,7 @@ read_mixed_precision(const struct key *key, const struct doc *value, struct stra
 			return 0;
 		}
 	return value->kind == DOC_MAP ? 0
-				      : refuse(key, value, context,
+				      : key_refuse(key, value, context,
 					    "a recipe such as bf16_mixed or bf16_with_mxfp8_mixed");
 }
 
@@ -126,7 +112,7 @@ read_stage(const struct key *key, const struct doc *value, struct strategy *stra
     struct field_context *context)
 {
 	if (!value->is_integer || value->integer < 0 || value->integer > 3)
-		return refuse(key, value, context, "0 to 3");
+		return key_refuse(key, value, context, "0 to 3");
 	strategy->zero = (int)value->integer;
 	return 0;
 }
@@ -136,7 +122,7 @@ read_capacity(const struct key *key, const struct doc *value, struct strategy *s
     struct field_context *context)
 {
 	if (value->kind != DOC_NUMBER || value->number > 1000)
-		return refuse(key, value, context, "a factor up to 1000, negative for none");
+		return key_refuse(key, value, context, "a factor up to 1000, negative for none");
 	strategy->capacity = value->number > 0 ? value->number : 0;
 	return 0;
 }
@@ -171,7 +157,7 @@ read_stages(const struct key *key, const struct doc *value, struct strategy *str
     struct field_context *context)
 {
 	if (!value->is_integer || value->integer < 1 || value->integer > 1 << 20)
-		return refuse(key, value, context, "auto, or an integer from 1 to 1048576");
+		return key_refuse(key, value, context, "auto, or an integer from 1 to 1048576");
 	strategy->pp = value->integer;
 	return 0;
 }
@@ -192,7 +178,7 @@ read_old_offload(const struct key *key, const struct doc *value, struct strategy
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value)) {
+	if (key_is_on(value)) {
 		strategy->offload = OFFLOAD_OPTIMIZER;
 		strategy->offload_fraction = 1;
 	}
@@ -204,7 +190,7 @@ read_bf16(const struct key *key, const struct doc *value, struct strategy *strat
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->precision = PRECISION_BF16;
 	return 0;
 }
@@ -240,7 +226,7 @@ read_drop_tokens(const struct key *key, const struct doc *value, struct strategy
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (!is_on(value))
+	if (!key_is_on(value))
 		strategy->capacity = 0;
 	return 0;
 }
@@ -250,7 +236,7 @@ read_expert_tp(const struct key *key, const struct doc *value, struct strategy *
     struct field_context *context)
 {
 	(void)key, (void)context;
-	strategy->expert_tp = is_on(value) ? 1 : 0;
+	strategy->expert_tp = key_is_on(value) ? 1 : 0;
 	return 0;
 }
 
@@ -363,7 +349,7 @@ read_backend(const struct key *key, const struct doc *value, struct strategy *st
 				   ? 0
 				   : key_counted_as(key, value, context, "standard");
 		}
-	return refuse(key, value, context, "standard, deepep, hybridep or minimal_async_ep");
+	return key_refuse(key, value, context, "standard, deepep, hybridep or minimal_async_ep");
 }
 
 /* clang-format off */

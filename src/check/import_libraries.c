@@ -23,20 +23,6 @@
 		native, ours, kind, NULL, NULL, NULL, reader, true                                 \
 	}
 
-static bool
-is_on(const struct doc *value)
-{
-	return value->kind != DOC_BOOL || value->boolean;
-}
-
-static int
-refuse(const struct key *key, const struct doc *value, struct field_context *context,
-    const char *allowed)
-{
-	return diag_error(context->diags, value->loc, "'%s' is '%.60s', allowed is %s", key->name,
-	    value->text ? value->text : doc_kind_name(value->kind), allowed);
-}
-
 /* --- layers --------------------------------------------------------------------------------- */
 
 /* 0 or less: as many as come. */
@@ -45,7 +31,7 @@ read_factor(const struct key *key, const struct doc *value, struct strategy *str
     struct field_context *context)
 {
 	if (value->kind != DOC_NUMBER || value->number > 1000)
-		return refuse(key, value, context, "a factor up to 1000, 0 or less for none");
+		return key_refuse(key, value, context, "a factor up to 1000, 0 or less for none");
 	strategy->capacity = value->number > 0 ? value->number : 0;
 	return 0;
 }
@@ -55,7 +41,7 @@ read_degree(const struct key *key, const struct doc *value, struct strategy *str
     struct field_context *context)
 {
 	if (!value->is_integer || value->integer < 1)
-		return refuse(key, value, context, "an integer, 1 or more");
+		return key_refuse(key, value, context, "an integer, 1 or more");
 	strategy->overlap |= value->integer > 1 ? OVERLAP_EP : 0U;
 	return 0;
 }
@@ -94,7 +80,7 @@ read_accumulation(const struct key *key, const struct doc *value, struct strateg
     struct field_context *context)
 {
 	if (!value->is_integer || value->integer < 1)
-		return refuse(key, value, context, "an integer, 1 or more");
+		return key_refuse(key, value, context, "an integer, 1 or more");
 	strategy->micro_batches = value->integer;
 	return 0;
 }
@@ -113,7 +99,7 @@ read_precision(const struct key *key, const struct doc *value, struct strategy *
 	if (value->text && strcmp(value->text, "no") == 0)
 		return key_counted_as(
 		    key, value, context, "bf16, which takes half the memory of activations");
-	return refuse(key, value, context, "no, fp16, bf16 or fp8");
+	return key_refuse(key, value, context, "no, fp16, bf16 or fp8");
 }
 
 /* A bool with FSDP2, the name of a strategy with the first. */
@@ -134,7 +120,7 @@ read_checkpointing(const struct key *key, const struct doc *value, struct strate
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->recompute = (struct recompute){.kind = RECOMPUTE_FULL};
 	return 0;
 }

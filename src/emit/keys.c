@@ -34,6 +34,20 @@ term_field(const struct key *key)
 	return key->term ? field_find(strategy_fields, key->term) : NULL;
 }
 
+bool
+key_is_on(const struct doc *value)
+{
+	return value->kind != DOC_BOOL || value->boolean;
+}
+
+int
+key_refuse(const struct key *key, const struct doc *value, struct field_context *context,
+    const char *allowed)
+{
+	return diag_error(context->diags, value->loc, "'%s' is '%.60s', allowed is %s", key->name,
+	    value->text ? value->text : doc_kind_name(value->kind), allowed);
+}
+
 int
 key_read(const struct key *key, const struct doc *value, struct strategy *strategy,
     struct field_context *context)

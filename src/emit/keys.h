@@ -42,6 +42,11 @@ struct key {
 	bool optional;
 };
 
+/* A switch is on unless it says false; key_refuse adds the error that names what is allowed: -1. */
+bool key_is_on(const struct doc *value);
+int key_refuse(const struct key *key, const struct doc *value, struct field_context *context,
+    const char *allowed);
+
 /* A table ends with a row without a name. */
 extern const struct key megatron_keys[], deepspeed_keys[], torchtitan_keys[];
 /* One name and one value a setting, in table order. */

@@ -26,20 +26,6 @@ yes_if(struct arena *arena, bool condition)
 	return condition ? doc_bool(arena, true) : NULL;
 }
 
-static bool
-is_on(const struct doc *value)
-{
-	return value->kind != DOC_BOOL || value->boolean;
-}
-
-static int
-refuse(const struct key *key, const struct doc *value, struct field_context *context,
-    const char *allowed)
-{
-	return diag_error(context->diags, value->loc, "'%s' is '%.60s', allowed is %s", key->name,
-	    value->text ? value->text : doc_kind_name(value->kind), allowed);
-}
-
 bool
 deepspeed_has_autotp(const struct plan_view *plan)
 {
@@ -68,7 +54,7 @@ read_accumulation(const struct key *key, const struct doc *value, struct strateg
     struct field_context *context)
 {
 	if (!value->is_integer || value->integer < 1)
-		return refuse(key, value, context, "an integer, 1 or more");
+		return key_refuse(key, value, context, "an integer, 1 or more");
 	strategy->micro_batches = value->integer;
 	return 0;
 }
@@ -84,7 +70,7 @@ read_stage(const struct key *key, const struct doc *value, struct strategy *stra
     struct field_context *context)
 {
 	if (!value->is_integer || value->integer < 0 || value->integer > 3)
-		return refuse(key, value, context, "0 to 3");
+		return key_refuse(key, value, context, "0 to 3");
 	strategy->zero = (int)value->integer;
 	return 0;
 }
@@ -101,7 +87,7 @@ read_overlap_comm(const struct key *key, const struct doc *value, struct strateg
 {
 	(void)key, (void)context;
 	strategy->overlap &= ~(unsigned)OVERLAP_DP;
-	strategy->overlap |= is_on(value) ? OVERLAP_DP : 0U;
+	strategy->overlap |= key_is_on(value) ? OVERLAP_DP : 0U;
 	return 0;
 }
 
@@ -122,11 +108,11 @@ read_offload_device(const struct key *key, const struct doc *value, struct strat
     struct field_context *context)
 {
 	if (!value->text)
-		return refuse(key, value, context, "none, cpu or nvme");
+		return key_refuse(key, value, context, "none, cpu or nvme");
 	if (strcmp(value->text, "none") == 0)
 		return 0;
 	if (strcmp(value->text, "cpu") != 0 && strcmp(value->text, "nvme") != 0)
-		return refuse(key, value, context, "none, cpu or nvme");
+		return key_refuse(key, value, context, "none, cpu or nvme");
 	strategy->offload = OFFLOAD_OPTIMIZER;
 	strategy->offload_fraction = 1;
 	if (strcmp(value->text, "nvme") == 0)
@@ -151,7 +137,7 @@ read_offload_ratio(const struct key *key, const struct doc *value, struct strate
     struct field_context *context)
 {
 	if (value->kind != DOC_NUMBER || !(value->number >= 0 && value->number <= 1))
-		return refuse(key, value, context, "0 to 1");
+		return key_refuse(key, value, context, "0 to 1");
 	if (strategy->offload != OFFLOAD_OPTIMIZER)
 		return 0;
 	strategy->offload_fraction = value->number;
@@ -177,7 +163,7 @@ read_bf16(const struct key *key, const struct doc *value, struct strategy *strat
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->precision = PRECISION_BF16;
 	return 0;
 }
@@ -187,7 +173,7 @@ read_fp16(const struct key *key, const struct doc *value, struct strategy *strat
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->precision = PRECISION_FP16;
 	return 0;
 }
@@ -209,7 +195,7 @@ read_grad_accum(const struct key *key, const struct doc *value, struct strategy 
 	else if (value->text && strcmp(value->text, "fp16") == 0)
 		strategy->grad_type = FLOAT_BF16; /* as large */
 	else
-		return refuse(key, value, context, "fp32, fp16 or bf16");
+		return key_refuse(key, value, context, "fp32, fp16 or bf16");
 	return 0;
 }
 
@@ -233,7 +219,7 @@ read_autotp(const struct key *key, const struct doc *value, struct strategy *str
     struct field_context *context)
 {
 	if (!value->is_integer || value->integer < 0 || value->integer > 1 << 20)
-		return refuse(key, value, context, "an integer, 0 (off) or more");
+		return key_refuse(key, value, context, "an integer, 0 (off) or more");
 	strategy->tp = value->integer > 0 ? value->integer : 1;
 	return 0;
 }
@@ -249,7 +235,7 @@ read_tp_overlap(const struct key *key, const struct doc *value, struct strategy 
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->overlap |= OVERLAP_TP;
 	return 0;
 }
@@ -265,7 +251,7 @@ read_auto_ep(const struct key *key, const struct doc *value, struct strategy *st
     struct field_context *context)
 {
 	(void)key, (void)context;
-	strategy->auto_ep = is_on(value);
+	strategy->auto_ep = key_is_on(value);
 	return 0;
 }
 
@@ -319,7 +305,7 @@ read_data_first(const struct key *key, const struct doc *value, struct strategy 
     struct field_context *context)
 {
 	(void)key, (void)context;
-	strategy->data_before_expert = is_on(value);
+	strategy->data_before_expert = key_is_on(value);
 	return 0;
 }
 

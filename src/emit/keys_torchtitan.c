@@ -20,14 +20,6 @@
 #include "emit/private.h"
 #include "emit/values.h"
 
-static int
-refuse(const struct key *key, const struct doc *value, struct field_context *context,
-    const char *allowed)
-{
-	return diag_error(context->diags, value->loc, "'%s' is '%.60s', allowed is %s", key->name,
-	    value->text ? value->text : doc_kind_name(value->kind), allowed);
-}
-
 static bool
 is_text(const struct doc *value, const char *text)
 {
@@ -77,7 +69,7 @@ read_backend(const struct key *key, const struct doc *value, struct strategy *st
 	else if (is_text(value, "deepep"))
 		strategy->dispatcher = DISPATCH_DEEPEP;
 	else
-		return refuse(key, value, context, "standard or deepep");
+		return key_refuse(key, value, context, "standard or deepep");
 	return 0;
 }
 
@@ -106,7 +98,7 @@ read_reshard(const struct key *key, const struct doc *value, struct strategy *st
 	else if (is_text(value, "never"))
 		strategy->zero = 2;
 	else if (!is_text(value, "default"))
-		return refuse(key, value, context, "default, always or never");
+		return key_refuse(key, value, context, "default, always or never");
 	return 0;
 }
 
@@ -144,7 +136,7 @@ read_old_pairs(const struct key *key, const struct doc *value, struct strategy *
     struct field_context *context)
 {
 	if (value->kind != DOC_BOOL)
-		return refuse(key, value, context, "true or false");
+		return key_refuse(key, value, context, "true or false");
 	if (value->boolean)
 		strategy->overlap |= OVERLAP_EP;
 	return 0;
@@ -182,7 +174,7 @@ read_schedule(const struct key *key, const struct doc *value, struct strategy *s
 			key_counted_as(key, value, context, schedules[i].counted_as);
 		return 0;
 	}
-	return refuse(key, value, context,
+	return key_refuse(key, value, context,
 	    "1F1B, Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble, DualPipeV, GPipe or "
 	    "LoopedBFS");
 }
@@ -198,7 +190,7 @@ read_piece_size(const struct key *key, const struct doc *value, struct strategy 
     struct field_context *context)
 {
 	if (!value->is_integer || value->integer < 1)
-		return refuse(key, value, context, "an integer, 1 or more");
+		return key_refuse(key, value, context, "an integer, 1 or more");
 	if (strategy->pp > 1)
 		strategy->micro_batch = value->integer;
 	return 0;
@@ -244,7 +236,7 @@ read_chunks(const struct key *key, const struct doc *value, struct strategy *str
 	if (doc_is_null(value))
 		return 0;
 	if (value->kind != DOC_LIST || strategy->pp < 1 || value->count % (size_t)strategy->pp != 0)
-		return refuse(key, value, context, "a list of lists, a multiple of the stages");
+		return key_refuse(key, value, context, "a list of lists, a multiple of the stages");
 	strategy->vpp = (int64_t)value->count / strategy->pp;
 	return 0;
 }
@@ -264,7 +256,7 @@ read_local_batch(const struct key *key, const struct doc *value, struct strategy
     struct field_context *context)
 {
 	if (!value->is_integer || value->integer < 1)
-		return refuse(key, value, context, "an integer, 1 or more");
+		return key_refuse(key, value, context, "an integer, 1 or more");
 	strategy->micro_batch =
 	    strategy->pp > 1 ? 1 : value->integer; /* the piece's default is 1 */
 	return 0;
@@ -276,7 +268,7 @@ read_global_batch(const struct key *key, const struct doc *value, struct strateg
     struct field_context *context)
 {
 	if (!value->is_integer)
-		return refuse(key, value, context, "an integer");
+		return key_refuse(key, value, context, "an integer");
 	strategy->global_batch = value->integer > 0 ? value->integer : 0;
 	return 0;
 }
@@ -290,7 +282,7 @@ read_master_type(const struct key *key, const struct doc *value, struct strategy
 	if (is_text(value, "bfloat16") || is_text(value, "float16"))
 		return key_counted_as(key, value, context, "float32, which takes twice the memory");
 	if (!is_text(value, "float32"))
-		return refuse(key, value, context, "float32, bfloat16 or float16");
+		return key_refuse(key, value, context, "float32, bfloat16 or float16");
 	return 0;
 }
 
@@ -306,7 +298,7 @@ read_compute_type(const struct key *key, const struct doc *value, struct strateg
 		return key_counted_as(
 		    key, value, context, "bfloat16, which takes half the memory of activations");
 	else
-		return refuse(key, value, context, "float32, bfloat16 or float16");
+		return key_refuse(key, value, context, "float32, bfloat16 or float16");
 	return 0;
 }
 
@@ -370,7 +362,7 @@ read_recompute_mode(const struct key *key, const struct doc *value, struct strat
 		return key_counted_as(key, value, context,
 		    "none: what is recomputed is decided when the model is compiled");
 	else if (!is_text(value, "none"))
-		return refuse(key, value, context, "none, selective, full or memory_budget");
+		return key_refuse(key, value, context, "none, selective, full or memory_budget");
 	return 0;
 }
 

@@ -25,12 +25,6 @@ text_if(struct arena *arena, bool condition, const char *text)
 	return condition ? doc_text(arena, text) : NULL;
 }
 
-static bool
-is_on(const struct doc *value)
-{
-	return value->kind != DOC_BOOL || value->boolean;
-}
-
 /* The index of the value's text in `names` (ends with NULL), or -1 after an error. */
 static int
 choose(const struct key *key, const struct doc *value, const char *const *names,
@@ -62,7 +56,7 @@ megatron_read_distributed(const struct key *key, const struct doc *value, struct
     struct field_context *context)
 {
 	(void)key, (void)context;
-	strategy->zero = is_on(value) ? 1 : 0;
+	strategy->zero = key_is_on(value) ? 1 : 0;
 	return 0;
 }
 
@@ -84,7 +78,7 @@ megatron_read_overlap_dp(const struct key *key, const struct doc *value, struct 
 {
 	(void)key, (void)context;
 	strategy->overlap &= ~(unsigned)OVERLAP_DP;
-	strategy->overlap |= is_on(value) ? OVERLAP_DP : 0U;
+	strategy->overlap |= key_is_on(value) ? OVERLAP_DP : 0U;
 	return 0;
 }
 
@@ -114,7 +108,7 @@ megatron_read_fsdp(const struct key *key, const struct doc *value, struct strate
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->zero = 3;
 	return 0;
 }
@@ -250,7 +244,7 @@ megatron_read_offload(const struct key *key, const struct doc *value, struct str
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (!is_on(value))
+	if (!key_is_on(value))
 		return 0;
 	strategy->offload = OFFLOAD_OPTIMIZER;
 	strategy->offload_fraction = 1;
@@ -355,7 +349,7 @@ megatron_read_enable_deepep(const struct key *key, const struct doc *value,
     struct strategy *strategy, struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->dispatcher = DISPATCH_DEEPEP;
 	return 0;
 }
@@ -417,7 +411,7 @@ megatron_overlap_flush(struct arena *arena, const struct plan_view *plan)
 static int
 set_overlap(const struct doc *value, struct strategy *strategy, unsigned bit)
 {
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->overlap |= bit;
 	return 0;
 }

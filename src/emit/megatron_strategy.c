@@ -26,20 +26,6 @@ text_if(struct arena *arena, bool condition, const char *text)
 }
 
 /* A flag on a command line has no value, in a file it is true or false. */
-static bool
-is_on(const struct doc *value)
-{
-	return value->kind != DOC_BOOL || value->boolean;
-}
-
-static int
-refuse(const struct key *key, const struct doc *value, struct field_context *context,
-    const char *allowed)
-{
-	return diag_error(context->diags, value->loc, "'%s' is '%.60s', allowed is %s", key->name,
-	    value->text ? value->text : doc_kind_name(value->kind), allowed);
-}
-
 /* --- grid ----------------------------------------------------------------------------------- */
 
 bool
@@ -103,7 +89,7 @@ read_shards(const struct key *key, const struct doc *value, int64_t parallel, in
 
 	parallel = parallel > 0 ? parallel : 1;
 	if (shards < parallel || shards % parallel != 0)
-		return refuse(key, value, context, "a multiple of the tensor-parallel size");
+		return key_refuse(key, value, context, "a multiple of the tensor-parallel size");
 	*further = shards / parallel;
 	return 0;
 }
@@ -144,7 +130,7 @@ megatron_read_order(const struct key *key, const struct doc *value, struct strat
     struct field_context *context)
 {
 	(void)key, (void)context;
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->order = PP_BEFORE_DP;
 	return 0;
 }
@@ -172,7 +158,7 @@ megatron_read_granularity(const struct key *key, const struct doc *value, struct
 	else if (value->text && strcmp(value->text, "selective") == 0)
 		*recompute = (struct recompute){RECOMPUTE_SELECTIVE, MODULE_CORE_ATTN, 0};
 	else
-		return refuse(key, value, context, "full or selective");
+		return key_refuse(key, value, context, "full or selective");
 	return 0;
 }
 
@@ -193,7 +179,7 @@ megatron_read_method(const struct key *key, const struct doc *value, struct stra
 	if (value->text && strcmp(value->text, "block") == 0)
 		strategy->recompute.layers = 1; /* until the row with the number */
 	else if (!value->text || strcmp(value->text, "uniform") != 0)
-		return refuse(key, value, context, "uniform or block");
+		return key_refuse(key, value, context, "uniform or block");
 	return 0;
 }
 
@@ -212,7 +198,7 @@ megatron_read_recompute_layers(const struct key *key, const struct doc *value,
     struct strategy *strategy, struct field_context *context)
 {
 	if (!value->is_integer || value->integer < 1 || value->integer > MODEL_MAX_LAYERS)
-		return refuse(key, value, context, "1 to 1024");
+		return key_refuse(key, value, context, "1 to 1024");
 	if (strategy->recompute.layers > 0)
 		strategy->recompute.layers = value->integer;
 	return 0;
@@ -256,7 +242,7 @@ megatron_read_modules(const struct key *key, const struct doc *value, struct str
 			key_counted_as(
 			    key, item, context, "kept: the norm behind linear attention is small");
 		else if (bit < 0)
-			return refuse(key, item, context,
+			return key_refuse(key, item, context,
 			    "core_attn, layernorm, mla_up_proj, mlp, moe_act, moe, shared_experts, "
 			    "gdn_norm_out");
 		else
@@ -285,7 +271,7 @@ megatron_fp16(struct arena *arena, const struct plan_view *plan)
 static int
 set_precision(const struct doc *value, struct strategy *strategy, enum precision precision)
 {
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->precision = precision;
 	return 0;
 }
@@ -389,7 +375,7 @@ megatron_bf16_sum(struct arena *arena, const struct plan_view *plan)
 static int
 set_grad_type(const struct doc *value, struct strategy *strategy, enum float_type type)
 {
-	if (is_on(value))
+	if (key_is_on(value))
 		strategy->grad_type = type;
 	return 0;
 }
@@ -427,7 +413,7 @@ megatron_read_loss_fusion(const struct key *key, const struct doc *value, struct
     struct field_context *context)
 {
 	(void)key, (void)context;
-	strategy->loss = is_on(value) ? LOSS_FUSED : LOSS_EAGER;
+	strategy->loss = key_is_on(value) ? LOSS_FUSED : LOSS_EAGER;
 	return 0;
 }
 
