@@ -2,7 +2,8 @@
 # Does the program say today what it said yesterday? Each folder is a case:
 #   cmd      shell lines, run in the top folder; `moeplan` is the program, $case this folder,
 #            $scratch an empty folder
-#   stdout   what they print        stderr   the same, no file: nothing
+#   stdout   what they print, without numbers that tests/counts.sed takes out
+#   stderr   the same, no file: nothing
 #   status   their exit status, no file: 0
 #
 # usage: MOEPLAN=PROGRAM tests/golden/run.sh [--update] [NAME...]     NAME: folders, default all
@@ -29,8 +30,9 @@ run() { # CASE; leaves stdout, stderr, status in $work
 	mkdir "$work/scratch"
 	env -u LANG -u LC_CTYPE -u NO_COLOR PATH="$work/bin:$PATH" LC_ALL=C TERM=dumb \
 		case="$1" scratch="$work/scratch" \
-		sh "$1/cmd" >"$work/stdout" 2>"$work/stderr" </dev/null
+		sh "$1/cmd" >"$work/printed" 2>"$work/stderr" </dev/null
 	echo $? >"$work/status"
+	LC_ALL=C sed -E -f tests/counts.sed "$work/printed" >"$work/stdout"
 }
 
 expected() { # CASE FILE, to standard output
