@@ -252,7 +252,7 @@ $(CUDA_SRC:%.c=$(OBJ)/pic/%.o): $(OBJ)/pic/%.o: %.c $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) -fPIC -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<
 
-$(OBJ)/pic/probe/%.o: probe/%.cu probe/cuda_grid.h probe/cuda_kernels.h
+$(OBJ)/pic/probe/%.o: probe/%.cu $(wildcard probe/cuda_*.cuh) probe/cuda_grid.h probe/cuda_kernels.h
 	@mkdir -p $(@D)
 	$(call say,NVCC)$(CUDA_HOME)/bin/nvcc -O2 -std=c++17 -I. -Werror all-warnings \
 		-Xcompiler -fPIC,-Wall,-Wextra,-Werror $(foreach arch,$(CUDA_ARCH),$(call gencode,$(arch))) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How do the kernels of cuda_kernels.cu stand in the backend's table? One entry each. */
+/* How do the kernels of the .cu files stand in the backend's table? One entry each. */
 #include "probe/cuda_entries.h"
 #include "probe/cuda_kernels.h"
 

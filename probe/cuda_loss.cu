@@ -3,13 +3,7 @@
  * The two ends of the model on a GPU: the embedding's gradient and cross entropy over columns that
  * are shared out over ranks. One thread block a row; formulas as in host_kernels.c.
  */
-#include <cuda_bf16.h>
-#include <cuda_runtime.h>
-
-#include "probe/cuda_grid.h"
-#include "probe/cuda_kernels.h"
-
-typedef __nv_bfloat16 bf16;
+#include "probe/cuda_words.cuh"
 
 enum { STATS = 3 };
 
