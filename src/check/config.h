@@ -87,6 +87,7 @@ struct config {
 	bool open; /* words of a command line that are not known may hold more settings */
 	struct strategy strategy; /* what they mean, not derived: 0 is not given */
 	struct model *model;	  /* from shape settings, or NULL */
+	const char *model_lacks;  /* the size that these miss to make one, or NULL */
 	struct launch launch;
 	int64_t product_dp; /* DP of the guides' WORLD = DP x EP x TP x PP; 0 not said */
 };

@@ -196,7 +196,9 @@ hidden_term(const struct facts *facts)
 static struct value
 vocab_term(const struct facts *facts)
 {
-	return facts->check->model ? known(facts->check->model->vocab) : value_undecided;
+	const struct model *model = facts->check->model;
+
+	return model && !model->vocab_assumed ? known(model->vocab) : value_undecided;
 }
 
 static struct value

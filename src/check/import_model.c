@@ -5,7 +5,8 @@
  * Settings whose term is "model.KEY" become the key of one of our model files, and its reader
  * builds the model. Megatron's defaults fill in what is not said; what our files have no
  * key for (biases, LayerNorm, two-matrix MLPs …) is set on the model afterwards. Without the
- * sizes that a parameter count needs there is no model, and rules use what is stated.
+ * sizes that a parameter count needs there is no model, and rules use what is stated; of the
+ * vocabulary a usual size stands in, and the model says so.
  *
  * Source of defaults: NVIDIA/Megatron-LM core_v0.19.0 megatron/training/arguments.py,
  * transformer_config.py (MLATransformerConfig by the argument parser's values).
@@ -16,8 +17,13 @@
 #include "check/import_private.h"
 #include "model/builtin_models.h"
 
-static const char *const needed[] = {
-    "hidden_size", "num_layers", "num_attention_heads", "vocab_size", NULL};
+static const char *const needed[] = {"hidden_size", "num_layers", "num_attention_heads", NULL};
+
+/*
+ * Scripts leave the vocabulary to the tokenizer. Today's models have 32,000 (Mixtral) to 202,048
+ * entries (Llama 4), most of them about as many as this.
+ */
+static const int64_t usual_vocabulary = 131072;
 
 struct shape {
 	struct import *in;
@@ -382,13 +388,14 @@ conclude_flavor(struct import *in)
 
 /* --- all ------------------------------------------------------------------------------------ */
 
-static bool
-is_enough(const struct shape *shape)
+/* The first size that nobody told, or NULL. */
+static const char *
+lacks(const struct shape *shape)
 {
 	for (int i = 0; needed[i]; i++)
 		if (size_of(shape, needed[i]) < 1)
-			return false;
-	return true;
+			return needed[i];
+	return NULL;
 }
 
 void
@@ -402,6 +409,7 @@ import_conclude_model(struct import *in)
 	struct shape shape = {.in = in};
 	bool megatron = form == CONFIG_MEGATRON || form == CONFIG_BRIDGE;
 	struct model *model;
+	bool assumed;
 
 	/* a model file says more than arguments could */
 	if (import_find(config, CONFIG_PLAN, "model"))
@@ -413,13 +421,25 @@ import_conclude_model(struct import *in)
 	shape.map = import_container(in->arena, NULL, DOC_MAP, (struct loc){in->name, 0, 0});
 	shape.mla = import_container(in->arena, "mla", DOC_MAP, shape.map->loc);
 	collect(&shape, form);
-	if (!shape.fresh || !is_enough(&shape) || (!megatron && !has(shape.map, "ffn_hidden_size")))
+	if (!shape.fresh)
+		return;
+	config->model_lacks = lacks(&shape);
+	if (!config->model_lacks && !megatron && !has(shape.map, "ffn_hidden_size"))
+		config->model_lacks = "ffn_hidden_size";
+	if (config->model_lacks)
 		return;
 	if (megatron)
 		megatron_shape(&shape);
+	assumed = size_of(&shape, "vocab_size") < 1;
+	if (assumed) {
+		drop(&shape, "vocab_size");
+		add_number(&shape, "vocab_size", usual_vocabulary);
+	}
 	model = model_read(in->arena, in->diags, shape.map, in->name);
 	if (model && megatron)
 		patch_model(&shape, model);
-	if (model)
+	if (model) {
+		model->vocab_assumed = assumed;
 		config->model = model;
+	}
 }

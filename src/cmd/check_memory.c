@@ -3,20 +3,24 @@
  * Does the configuration fit, and which single change makes it fit? The
  * planner's evaluator says both; a change counts only after it was evaluated.
  */
+#include "base/units.h"
 #include "cmd/check_report.h"
 #include "cmd/what_if.h"
 
 static const char *
 obstacle(struct request *request, struct check_report *report)
 {
+	if (!report->model && report->config->model_lacks)
+		return arena_printf(request->arena, "no model, '%s' is not told",
+		    report->config->model_lacks);
 	if (!report->model)
-		return "no model";
+		return "no model, add --model";
 	if (!report->cluster)
-		return "no cluster";
+		return "no cluster, add --cluster";
 	if (evaluator_refusal(request->arena, report->model))
 		return evaluator_refusal(request->arena, report->model);
 	if (report->strategy.seq_len <= 0)
-		return "no sequence length";
+		return "no sequence length, add --seq-len";
 	if (report->hidden)
 		return arena_printf(request->arena, "%s cannot be told", report->hidden);
 	if (report->other)
@@ -37,6 +41,19 @@ assume_batch(struct check_report *report, struct strategy *strategy)
 	    (long long)strategy->micro_batches);
 }
 
+static void
+note_vocabulary(struct request *request, struct check_report *report)
+{
+	struct diag *diag;
+
+	if (!report->model->vocab_assumed)
+		return;
+	diag = diag_add(report->findings, (struct loc){NULL, 0, 0}, NULL, SEVERITY_NOTE,
+	    "no vocabulary size is told: memory counts one of %s",
+	    units_grouped(request->arena, report->model->vocab));
+	diag->hint = "state --vocab-size or name the model with --model";
+}
+
 void
 check_estimate(struct request *request, struct check_report *report)
 {
@@ -53,6 +70,7 @@ check_estimate(struct request *request, struct check_report *report)
 		return;
 	}
 	strategy = report->strategy;
+	note_vocabulary(request, report);
 	assume_batch(report, &strategy);
 	if (what_if(request, report->model, report->cluster, &strategy, estimate))
 		report->estimate = estimate;

@@ -110,6 +110,7 @@ struct model {
 	struct loc loc;
 	int64_t hidden;
 	int64_t vocab;
+	bool vocab_assumed;	  /* nobody told it: a usual size */
 	bool tied;                /* input embedding and output head are one matrix */
 	int64_t head_bias;        /* elements (Phi-MoE: vocab) */
 	int64_t max_positions;    /* max_position_embeddings */

@@ -414,9 +414,24 @@ Test(import_arguments, layers_with_experts)
 	imported.arena = NULL;
 }
 
+/* Scripts leave the vocabulary to the tokenizer: a usual size stands in, until a size is told. */
+Test(import_arguments, model_without_a_vocabulary)
+{
+	imported = import_good("a",
+	    "python t.py --num-layers 8 --hidden-size 64 --num-attention-heads 4 \\\n"
+	    "  --max-position-embeddings 1024\n");
+	cr_assert_not_null(imported.config.model);
+	cr_assert(imported.config.model->vocab_assumed);
+	cr_assert_eq(imported.config.model->vocab, 131072);
+	import_add(&imported, "b", "python t.py --vocab-size 1000\n");
+	cr_assert_eq(imported.config.model->vocab, 1000);
+	cr_assert_not(imported.config.model->vocab_assumed);
+}
+
 Test(import_arguments, too_little_for_a_model)
 {
 	imported =
 	    import_good("a", "python t.py --num-layers 8 --hidden-size 64 --num-experts 4\n");
 	cr_assert_null(imported.config.model);
+	cr_assert_str_eq(imported.config.model_lacks, "num_attention_heads");
 }
