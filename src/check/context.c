@@ -271,7 +271,9 @@ facts_setting(const struct facts *facts, const char *name)
 		return find_spelling(facts, name);
 	found = find_natives(facts, term->natives);
 	key = found ? NULL : facts_key(facts, name);
-	return key ? setting_find(facts->check->config, key->name) : found;
+	if (key)
+		found = setting_find(facts->check->config, key->name);
+	return found ? found : find_direct(facts, name);
 }
 
 static int64_t

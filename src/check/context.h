@@ -71,6 +71,8 @@ extern const struct expr_function placement_functions[];
 extern const struct expr_function host_functions[];
 /* rules_layout.c: functions over pipeline layouts and layer patterns. */
 extern const struct expr_function layout_functions[];
+/* rules_beside.c: functions that hold the files against the model and the cluster beside them. */
+extern const struct expr_function beside_functions[];
 /* All that conditions may call; ends with NULL. */
 extern const struct expr_function *const rule_function_tables[];
 

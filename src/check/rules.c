@@ -334,6 +334,15 @@ drop_repetition(struct diags *diags, struct diag *before, int errors, int warnin
 /* Somebody who reads on has another version, or another framework, in mind. */
 enum { MAX_REPORTS = 50 };
 
+/* Words of launchers, of cases, of plans, and shapes of a guide's model file are no framework's. */
+static bool
+concerns(const struct rule *rule, const struct setting *setting)
+{
+	if (setting->form == CONFIG_NUMBERS || setting->form == CONFIG_PLAN)
+		return false;
+	return setting->form != CONFIG_TUTORIAL || rule->frameworks == ON_ANY;
+}
+
 static void
 decide_each(struct run *run, const struct compiled *c)
 {
@@ -345,8 +354,7 @@ decide_each(struct run *run, const struct compiled *c)
 		struct diag *before = diags->last;
 		int errors = diags->errors, warnings = diags->warnings, notes = diags->notes;
 
-		/* Words of launchers, of cases, and shapes of a guide's model file. */
-		if (setting->form == CONFIG_NUMBERS || setting->form == CONFIG_TUTORIAL)
+		if (!concerns(c->rule, setting))
 			continue;
 		run->facts->setting = setting;
 		decide(run, c);

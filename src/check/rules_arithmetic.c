@@ -132,7 +132,7 @@ const struct rule rules_arithmetic[] = {
 	},
 	{
 		.id = "ARI-016", .severity = SEVERITY_ERROR,
-		.when = "has_model and said(num_experts)",
+		.when = "form == 'numbers' and has_model and said(num_experts)",
 		.require = "model_experts == num_experts",
 		.message = "{num_experts} experts are configured, the model has {model_experts}: "
 		    "expert counts go by several keys, and one was missed",
@@ -145,6 +145,32 @@ const struct rule rules_arithmetic[] = {
 		.message = "{heads} attention heads are not a multiple of {kv_heads} KV heads",
 		.hint = "use KV heads of {valid: divisors(heads)}",
 		.source = "grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245)",
+	},
+	{
+		.id = "ARI-018", .severity = SEVERITY_ERROR,
+		.require = "sizes_agree(setting)",
+		.message = "'{setting}' is {value} here, but {model_size(setting)} in the model "
+		    "{model_beside()}",
+		.hint = "make them equal, or leave one out",
+		.source = "several files at once are one configuration",
+	},
+	{
+		.id = "ARI-019", .severity = SEVERITY_ERROR,
+		.when = "said(model) or said(model.flavor)",
+		.require = "model_differences() == ''",
+		.message = "the model here is not {model_beside()}: {model_differences()}",
+		.hint = "leave one out",
+		.source = "several files at once are one configuration",
+	},
+	{
+		.id = "ARI-020", .severity = SEVERITY_WARNING, .silent = true,
+		.when = "arguments and complete and not said(model) and said(num_layers)",
+		.require = "model_differences() == ''",
+		.message = "what the arguments leave out makes another model than "
+		    "{model_beside()}: {model_differences()}",
+		.hint = "say these sizes too: the arguments of 'moeplan emit --for megatron' do",
+		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/training/arguments.py, "
+		    "defaults",
 	},
 	{.id = NULL},
 };

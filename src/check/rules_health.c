@@ -86,7 +86,9 @@ const struct rule rules_health[] = {
 		.source = "Narayanan et al. 2021 (arXiv 2104.04473): (p - 1) / (v m + p - 1)",
 	},
 	{
-		.id = "HEA-008", .severity = SEVERITY_ERROR, .when = "set(cluster_world)",
+		.id = "HEA-008", .severity = SEVERITY_ERROR,
+		.when = "set(cluster_world) and (said(nodes) or said(nnodes) or said(num_nodes) or "
+		    "set(world))",
 		.require = "world <= cluster_world",
 		.message = "the configuration takes {world} GPUs, the cluster has {cluster_world}",
 		.hint = "use {nodes_needed: ceil(world / gpus_per_node)} nodes",
@@ -108,6 +110,24 @@ const struct rule rules_health[] = {
 		    "counts for the ends or a --pipeline-model-parallel-layout (MEG-024)",
 		.hint = "moeplan plan and moeplan emit write the layout",
 		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/training/arguments.py",
+	},
+	{
+		.id = "HEA-011", .severity = SEVERITY_WARNING, .silent = true,
+		.when = "set(cluster_world) and (said(gpus_per_node) or said(gres))",
+		.require = "header_gpus() == gpus_per_node",
+		.message = "the job asks for {header_gpus()} GPUs a node, the cluster "
+		    "{cluster_beside()} has {gpus_per_node}",
+		.hint = "name a cluster with nodes of {header_gpus()}, or ask for {gpus_per_node}",
+		.source = "Slurm sbatch(1); the cluster as given",
+	},
+	{
+		.id = "HEA-012", .severity = SEVERITY_ERROR, .silent = true,
+		.when = "set(cluster_world) and (said(gpus_per_node) or said(gres))",
+		.require = "header_gpu() == cluster_gpu()",
+		.message = "the job asks for {header_gpu()} GPUs, the cluster {cluster_beside()} "
+		    "has {cluster_gpu()}",
+		.hint = "name the cluster that the job runs on",
+		.source = "Slurm sbatch(1); the cluster as given",
 	},
 	{.id = NULL},
 };
