@@ -89,6 +89,11 @@ struct value facts_offloaded_bytes(const struct facts *facts);
  * strategy_derive(): Megatron's ETP, DeepSpeed's stage 0.
  */
 void config_defaults(struct config *config);
+/*
+ * Fills the global batch and the micro-batch that follow from the stated ones and accumulation,
+ * for `ranks` ranks of dense data parallelism (0: not known, nothing follows).
+ */
+void config_derive_batch(const struct config *config, struct strategy *s, int64_t ranks);
 bool config_is_toml(const struct config *config);
 /* The release whose rules hold when none is named. */
 const char *newest_release(enum framework framework);

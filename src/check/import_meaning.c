@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "check/context.h"
 #include "check/import_private.h"
 
 /* Settings of earlier files were complained about with them. */
@@ -147,15 +148,10 @@ dense_ranks(const struct strategy *s)
 	return s->world > 0 && copy > 0 && s->world % copy == 0 ? s->world / copy : 0;
 }
 
-/*
- * runtime/config.py: the third of train_batch, micro-batch and accumulation follows from
- * two; accumulation is 1 when it is not given and the micro-batch follows.
- */
 void
 import_conclude_deepspeed(struct import *in)
 {
 	struct strategy *s = &in->config->strategy;
-	int64_t ranks = dense_ranks(s), accumulation = s->micro_batches, step;
 	const struct doc *auto_ep =
 	    import_value(in->config, CONFIG_DEEPSPEED, "expert_parallel.enabled");
 
@@ -168,29 +164,19 @@ import_conclude_deepspeed(struct import *in)
 	if (s->zero == 3 &&
 	    !import_find(in->config, CONFIG_DEEPSPEED, "zero_optimization.overlap_comm"))
 		s->overlap |= OVERLAP_DP; /* runtime/zero/config.py: on by default at stage 3 */
-	s->micro_batches = 0;
-	if (ranks == 0)
-		return;
-	if (s->global_batch == 0 && s->micro_batch > 0)
-		s->global_batch = times(times(s->micro_batch, or_one(accumulation)), ranks);
-	step = times(or_one(accumulation), ranks);
-	if (s->micro_batch == 0 && step > 0 && s->global_batch % step == 0)
-		s->micro_batch = s->global_batch / step;
+	s->micro_batches = 0; /* accumulation, so far */
+	config_derive_batch(in->config, s, dense_ranks(s));
 }
 
-/* trainer.py: a batch that is not given, or -1, is one pass of every rank. */
 void
 import_conclude_torchtitan(struct import *in)
 {
 	struct strategy *s = &in->config->strategy;
 	int64_t ranks = dense_ranks(s);
-	int64_t local =
-	    import_integer(in->config, CONFIG_TORCHTITAN, "training.local_batch_size", 0);
 
 	if (s->dp_shard > 0)
 		ranks = times(s->dp_shard, or_one(s->dp_replicate));
-	if (s->global_batch == 0 && local > 0)
-		s->global_batch = times(local, ranks);
+	config_derive_batch(in->config, s, ranks);
 }
 
 /* --- the guides' WORLD_SIZE = DP x EP x TP x PP ------------------------------------------------

@@ -120,7 +120,7 @@ static void
 derive(struct check_report *report)
 {
 	struct config *config = report->config;
-	struct strategy *s = &report->strategy;
+	struct strategy *s = &report->strategy, known;
 	const struct setting *rounds = setting_find(config, "num_microbatches");
 	int64_t world;
 
@@ -139,6 +139,9 @@ derive(struct check_report *report)
 		world = report->cluster->world;
 	if (world > 0 && s->world == 0)
 		s->world = world;
+	known = *s;
+	strategy_derive(&known, report->model, 0);
+	config_derive_batch(config, s, known.dp);
 	strategy_derive(s, report->model, 0);
 	if (s->micro_batches == 0 && rounds && rounds->value->is_integer)
 		s->micro_batches = rounds->value->integer;
