@@ -226,6 +226,56 @@ take_bridge(struct import *in, const struct doc *doc)
 	return 0;
 }
 
+static void
+add_argument(struct import *in, const struct doc *member)
+{
+	add_member(in, is_megatron_name(member->key) ? CONFIG_MEGATRON : CONFIG_NUMBERS, member->key,
+	    member);
+}
+
+/*
+ * --yaml-cfg has fields of the configuration classes where the command line has arguments
+ * (megatron/training/yaml_arguments.py).
+ */
+static const struct {
+	const char *field, *argument;
+	const char *word; /* the argument is on when the field says so; NULL: it has the same value */
+} fields[] = {
+    {"num_moe_experts", "num_experts", NULL},
+    {"add_bias_linear", "disable_bias_linear", "false"},
+    {"activation_func", "swiglu", "swiglu"},
+    {"activation_func", "squared_relu", "squaredrelu"},
+    {"virtual_pipeline_model_parallel_size", NULL, NULL}, /* follows from the layers of one */
+};
+
+static bool
+says(const struct doc *value, const char *word)
+{
+	if (value->kind == DOC_BOOL)
+		return strcmp(word, value->boolean ? "true" : "false") == 0;
+	return value->kind == DOC_STRING && strcmp(value->text, word) == 0;
+}
+
+/* Takes a field that has another name as an argument. */
+static bool
+add_field(struct import *in, const struct doc *member)
+{
+	const struct doc *value = yaml_value(in, member);
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (strcmp(fields[i].field, member->key) != 0)
+			continue;
+		found = true;
+		if (fields[i].argument && !fields[i].word)
+			add_member(in, CONFIG_MEGATRON, fields[i].argument, member);
+		else if (fields[i].argument && says(value, fields[i].word))
+			import_setting(in, CONFIG_MEGATRON, fields[i].argument,
+			    import_bool(in->arena, fields[i].argument, true, member->loc));
+	}
+	return found;
+}
+
 /* What is no argument of the command line is a setting of that file alone. */
 static int
 take_yaml_arguments(struct import *in, const struct doc *doc, const char *const *sections)
@@ -233,13 +283,25 @@ take_yaml_arguments(struct import *in, const struct doc *doc, const char *const 
 	if (import_form(in, CONFIG_MEGATRON, doc->loc) != 0)
 		return -1;
 	for (const struct doc *member = doc->first; member && !in->full; member = member->next) {
-		if (member->kind == DOC_MAP && sections && is_listed(sections, member->key))
-			take_yaml_arguments(in, member, NULL);
-		else
-			add_member(in,
-			    is_megatron_name(member->key) ? CONFIG_MEGATRON : CONFIG_NUMBERS,
-			    member->key, member);
+		if (member->kind == DOC_MAP && sections && is_listed(sections, member->key)) {
+			for (const struct doc *field = member->first; field; field = field->next)
+				if (!add_field(in, field))
+					add_argument(in, field);
+		} else {
+			add_argument(in, member);
+		}
 	}
+	return 0;
+}
+
+/* Documents with these sections are for --yaml-cfg, which has rules of its own. */
+static int
+take_yaml_cfg(struct import *in, const struct doc *doc)
+{
+	if (take_yaml_arguments(in, doc, yaml_sections) != 0)
+		return -1;
+	import_setting(in, CONFIG_MEGATRON, "yaml_cfg",
+	    import_scalar(in->arena, "yaml_cfg", in->name, doc->loc));
 	return 0;
 }
 
@@ -382,7 +444,7 @@ take_megatron(struct import *in, const struct doc *doc)
 	if (count_megatron(doc_get(doc, "language_model")) +
 		count_megatron(doc_get(doc, "model_parallel")) >
 	    0)
-		return take_yaml_arguments(in, doc, yaml_sections);
+		return take_yaml_cfg(in, doc);
 	if (count_megatron(model) > 0 ||
 	    (count_listed(doc, bridge_sections) > 1 && count_megatron(doc_get(doc, "ddp")) > 0))
 		return take_bridge(in, doc);

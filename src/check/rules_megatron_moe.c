@@ -355,6 +355,18 @@ const struct rule rules_megatron_moe[] = {
 		.hint = "pass arguments instead",
 		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/training/yaml_arguments.py",
 	},
+	{
+		.id = "MEG-118", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
+		.when = "said(yaml_cfg)",
+		.require = "not set(num_layers_per_virtual_pipeline_stage) or pp > 2 : 'virtual "
+		    "stages need PP 3 or more, PP is {pp}'; ep <= 1 or not on(fp16) : 'EP {ep} "
+		    "excludes fp16'; not on(moe_grouped_gemm) or on(bf16) : 'grouped GEMMs need "
+		    "bf16'",
+		.message = "a file for --yaml-cfg: {problem}",
+		.hint = "pass arguments instead, which have no such limit || change it",
+		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/training/yaml_arguments.py "
+		    "validate_yaml",
+	},
 	/* --- more traps and conditions */
 	{
 		.id = "MEG-106", .frameworks = ON_MEGATRON, .since = "0.11",
