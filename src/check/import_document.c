@@ -113,9 +113,12 @@ take_model(struct import *in, const struct doc *doc)
 static bool
 is_guide_model(const struct doc *doc)
 {
+	const struct doc *moe = doc_get(doc, "moe");
+	bool sizes = doc_get(doc, "num_layers") && !doc_get(doc, "num_hidden_layers") &&
+		     !doc_get(doc, "architectures");
+
 	return doc_get(doc, "moe_layer_config") ||
-	       (doc_get(doc, "num_layers") && doc_get(doc, "model_type") &&
-		   !doc_get(doc, "num_hidden_layers") && !doc_get(doc, "architectures"));
+	       (sizes && (doc_get(doc, "model_type") || (moe && moe->kind == DOC_MAP)));
 }
 
 /* --- DeepSpeed ------------------------------------------------------------------------------ */
@@ -229,8 +232,9 @@ take_bridge(struct import *in, const struct doc *doc)
 static void
 add_argument(struct import *in, const struct doc *member)
 {
-	add_member(in, is_megatron_name(member->key) ? CONFIG_MEGATRON : CONFIG_NUMBERS, member->key,
-	    member);
+	enum config_form form = is_megatron_name(member->key) ? CONFIG_MEGATRON : CONFIG_NUMBERS;
+
+	add_member(in, form, member->key, member);
 }
 
 /*
@@ -239,7 +243,7 @@ add_argument(struct import *in, const struct doc *member)
  */
 static const struct {
 	const char *field, *argument;
-	const char *word; /* the argument is on when the field says so; NULL: it has the same value */
+	const char *word; /* the argument is on when the field says so; NULL: the same value */
 } fields[] = {
     {"num_moe_experts", "num_experts", NULL},
     {"add_bias_linear", "disable_bias_linear", "false"},

@@ -149,6 +149,31 @@ static const char guide_config[] =
     "\"expert_parallel_size\": 8, \"tensor_parallel_size\": 1, \"pipeline_parallel_size\": 1, "
     "\"distributed_backend\": \"nccl\", \"comm_optimization\": {\"all_to_all_overlap\": true}}";
 
+/* A model file without a type, whose experts stand in a block "moe", is no DeepSpeed file. */
+Test(import_forms, model_file_with_a_moe_block)
+{
+	imported = import_good("m.json", "{\"hidden_size\": 2048, \"num_layers\": 24, "
+					 "\"moe\": {\"num_experts\": 16, \"ep_size\": 8}}");
+	cr_assert_eq(imported.config.form, CONFIG_TUTORIAL);
+	check_value("moe.num_experts", "16");
+	check_sizes("ep", "ep=8");
+}
+
+/* megatron/training/yaml_arguments.py: fields of the configuration classes */
+Test(import_forms, fields_of_yaml_cfg)
+{
+	imported = import_good("a.yaml",
+	    "language_model:\n  num_layers: 24\n  num_moe_experts: 8\n  add_bias_linear: False\n"
+	    "  activation_func: swiglu\nmodel_parallel:\n  tensor_model_parallel_size: 2\n"
+	    "  virtual_pipeline_model_parallel_size: null\n");
+	check_value("num_experts", "8");
+	check_value("disable_bias_linear", "true");
+	check_value("swiglu", "true");
+	check_sizes("tp", "tp=2");
+	cr_assert_null(setting_find(&imported.config, "num_moe_experts"));
+	cr_assert_null(setting_find(&imported.config, "squared_relu"));
+}
+
 /* WORLD_SIZE = DP x EP x TP x PP = 2 x 8 x 1 x 1 = 16 */
 Test(import_forms, two_files_of_the_guides)
 {
