@@ -242,7 +242,7 @@ Test(import_forms, yaml_of_the_guides_without_dp)
 Test(import_forms, megatron_yaml)
 {
 	imported = import_good("gpt_config.yaml",
-	    "language_model:\n  num_layers: 24\n  hidden_size: 1024\n  activation_func: swiglu\n"
+	    "language_model:\n  num_layers: 24\n  hidden_size: 1024\n  init_method: null\n"
 	    "model_parallel:\n  tensor_model_parallel_size: 2\n  sequence_parallel: True\n"
 	    "  bf16: yes\nmicro_batch_size: 2\nglobal_batch_size: 16\nseq_length: ${SEQ}\n");
 	cr_assert_eq(imported.config.form, CONFIG_MEGATRON);
@@ -251,7 +251,7 @@ Test(import_forms, megatron_yaml)
 	check_value("bf16", "true");
 	cr_assert_str_eq(import_unknown_of(&imported, "seq_length"), "${SEQ}");
 	cr_assert(import_has_unresolved(&imported, "${SEQ}"));
-	cr_assert_eq(setting_find(&imported.config, "activation_func")->form, CONFIG_NUMBERS);
+	cr_assert_eq(setting_find(&imported.config, "init_method")->form, CONFIG_NUMBERS);
 }
 
 Test(import_forms, megatron_arguments_in_a_map)
