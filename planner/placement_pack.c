@@ -428,7 +428,7 @@ best_several(struct pack *pack, struct move *best)
 bool
 pack_step(struct pack *pack)
 {
-	struct move move;
+	struct move move = {.b = -1};
 	bool found =
 	    pack->bins > 1 && (pack->vectors == 1 ? best_single(pack, slowest_bin(pack, 0), &move)
 						  : best_several(pack, &move));
