@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/numeric.h"
 #include "emit/private.h"
 #include "emit/values.h"
 
@@ -333,10 +334,8 @@ static const struct obstacle jax_obstacles[] = {
 static int64_t
 inner_part(int64_t *room, int64_t size)
 {
-	int64_t part = size;
+	int64_t part = numeric_gcd(size, *room);
 
-	while (part > 1 && (size % part != 0 || *room % part != 0))
-		part--;
 	*room /= part;
 	return part;
 }

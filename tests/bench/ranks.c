@@ -64,7 +64,7 @@ median_throughput(struct bench *b, const struct rerun *first, const char *name)
 static void
 group_fill(struct bench *b, struct group *group)
 {
-	group->rows = arena_array(b->arena, b->count, sizeof(*group->rows));
+	group->rows = arena_array(b->arena, b->count, sizeof(struct rerun *));
 	group->measured = arena_array(b->arena, b->count, sizeof(double));
 	group->predicted = arena_array(b->arena, b->count, sizeof(double));
 	for (size_t i = 0; i < b->count; i++) {

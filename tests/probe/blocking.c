@@ -207,9 +207,9 @@ exchange(struct state *s, const struct comm *c, const char *const *out, const si
 static void
 gather(struct state *s, const struct comm *c, const void *mine, size_t bytes, char *room)
 {
-	const char *out[BLOCKING_MAX_RANKS];
-	char *in[BLOCKING_MAX_RANKS];
-	size_t sizes[BLOCKING_MAX_RANKS];
+	const char *out[BLOCKING_MAX_RANKS] = {NULL};
+	char *in[BLOCKING_MAX_RANKS] = {NULL};
+	size_t sizes[BLOCKING_MAX_RANKS] = {0};
 	int i;
 
 	for (i = 0; i < c->size; i++) {
@@ -223,9 +223,9 @@ gather(struct state *s, const struct comm *c, const void *mine, size_t bytes, ch
 static void
 all_to_all(struct state *s, const struct collective *c)
 {
-	const char *out[BLOCKING_MAX_RANKS];
-	char *in[BLOCKING_MAX_RANKS];
-	size_t out_bytes[BLOCKING_MAX_RANKS], in_bytes[BLOCKING_MAX_RANKS];
+	const char *out[BLOCKING_MAX_RANKS] = {NULL};
+	char *in[BLOCKING_MAX_RANKS] = {NULL};
+	size_t out_bytes[BLOCKING_MAX_RANKS] = {0}, in_bytes[BLOCKING_MAX_RANKS] = {0};
 	int i;
 
 	for (i = 0; i < c->comm->size; i++) {

@@ -5,32 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/doc.h"
 #include "model/calibrate.h"
+#include "scratch.h"
 
 #define PEER_S 0.7e-6
 
-static struct arena *arena;
-static struct diags *diags;
 static struct cluster *cluster;
 static struct measurements m;
 
 static void
-setup(void)
+set_up(void)
 {
-	arena = arena_new(NULL, NULL);
-	diags = diags_new(arena);
+	scratch_open();
 	cluster = cluster_from_text(arena, diags, "dgx-h100x4");
 	memset(&m, 0, sizeof(m));
 	m.peer_s = PEER_S;
 	m.gemm_half = 48;
-}
-
-static void
-teardown(void)
-{
-	arena_free(arena);
 }
 
 static int
@@ -49,7 +40,6 @@ static const char *
 report(double Bps, double latency_s, const char *comparable, const char *gpu)
 {
 	struct str text = str_new(arena);
-	double bytes;
 
 	str_addf(&text,
 	    "{\"schema\": \"moeplan/probe/v1\", \"gpu\": \"%s\", \"environment\": {\"comparable\": "
@@ -58,16 +48,19 @@ report(double Bps, double latency_s, const char *comparable, const char *gpu)
 	    "6e14}],"
 	    "\"transfers\": [",
 	    gpu, comparable);
-	for (bytes = 1024; bytes < 2e9; bytes *= 8)
+	for (int power = 10; power < 31; power += 3) {
+		double bytes = ldexp(1, power);
+
 		str_addf(&text,
 		    "%s{\"op\": \"all_to_all\", \"ranks\": 8, \"level_index\": 0, \"bytes\": %.0f, "
 		    "\"seconds\": %.9g}",
-		    bytes > 1024 ? ", " : "", bytes, latency_s + 7 * PEER_S + bytes * 7 / 8 / Bps);
+		    power > 10 ? ", " : "", bytes, latency_s + 7 * PEER_S + bytes * 7 / 8 / Bps);
+	}
 	str_add(&text, "]}");
 	return text.text;
 }
 
-Test(calibrate, fit_finds_rate_and_latency, .init = setup, .fini = teardown)
+Test(calibrate, fit_finds_rate_and_latency, .init = set_up, .fini = scratch_close)
 {
 	struct fit fit;
 
@@ -80,7 +73,7 @@ Test(calibrate, fit_finds_rate_and_latency, .init = setup, .fini = teardown)
 	cr_assert_eq(calibrate_fit(&m, 1).samples, 0, "nothing was measured between nodes");
 }
 
-Test(calibrate, file_has_measured_numbers, .init = setup, .fini = teardown)
+Test(calibrate, file_has_measured_numbers, .init = set_up, .fini = scratch_close)
 {
 	struct str out = str_new(arena);
 	struct cluster *again;
@@ -104,7 +97,7 @@ Test(calibrate, file_has_measured_numbers, .init = setup, .fini = teardown)
 	    again->gpu.matmul_ceiling.value, 7e14 / cluster->gpu.flops[FLOP_BF16].value, 1e-3);
 }
 
-Test(calibrate, refuses_what_is_not_comparable, .init = setup, .fini = teardown)
+Test(calibrate, refuses_what_is_not_comparable, .init = set_up, .fini = scratch_close)
 {
 	cr_assert_eq(add(report(1e9, 1e-6, "false", "H100-SXM5-80GB")), -1);
 	cr_assert(strstr(diags->last->message, "not comparable"));
@@ -116,7 +109,7 @@ Test(calibrate, refuses_what_is_not_comparable, .init = setup, .fini = teardown)
 	cr_assert_eq(m.n_samples, 0);
 }
 
-Test(calibrate, a_transfer_says_its_level, .init = setup, .fini = teardown)
+Test(calibrate, a_transfer_says_its_level, .init = set_up, .fini = scratch_close)
 {
 	cr_assert_eq(add("{\"environment\": {\"comparable\": true}, \"transfers\": [{\"op\": "
 			 "\"all_gather\", \"ranks\": 8, \"bytes\": 1000, \"seconds\": 1}]}"),
@@ -124,7 +117,7 @@ Test(calibrate, a_transfer_says_its_level, .init = setup, .fini = teardown)
 	cr_assert(strstr(diags->last->message, "not one of this cluster's"));
 }
 
-Test(calibrate, one_size_is_no_fit, .init = setup, .fini = teardown)
+Test(calibrate, one_size_is_no_fit, .init = set_up, .fini = scratch_close)
 {
 	struct str out = str_new(arena);
 
@@ -140,7 +133,6 @@ static const char *
 nccl_text(int hosts)
 {
 	struct str text = str_new(arena);
-	double bytes;
 	int i;
 
 	str_add(&text, "# nccl-tests version 2.17.1\n# Collective test starting: alltoall_perf\n");
@@ -151,7 +143,8 @@ nccl_text(int hosts)
 		    i, 1000 + i, i % hosts, i);
 	str_add(&text, "#\n#       size         count      type   redop    root     time   algbw   "
 		       "busbw #wrong\n");
-	for (bytes = 1024; bytes < 2e9; bytes *= 8) {
+	for (int power = 10; power < 31; power += 3) {
+		double bytes = ldexp(1, power);
 		double leaves = hosts > 1 ? 0.5 : 7.0 / 8; /* 4 of 8 ranks are on the other node */
 		double us = 3.0 + 7 * PEER_S * 1e6 + bytes * leaves / 40e9 * 1e6;
 		double algbw = bytes / us * 1e-3;
@@ -163,7 +156,7 @@ nccl_text(int hosts)
 	return text.text;
 }
 
-Test(calibrate, nccl_tests_between_nodes, .init = setup, .fini = teardown)
+Test(calibrate, nccl_tests_between_nodes, .init = set_up, .fini = scratch_close)
 {
 	struct fit fit;
 
@@ -174,7 +167,7 @@ Test(calibrate, nccl_tests_between_nodes, .init = setup, .fini = teardown)
 	cr_assert_float_eq(fit.latency_s, 3e-6, 1e-8);
 }
 
-Test(calibrate, nccl_tests_in_a_node, .init = setup, .fini = teardown)
+Test(calibrate, nccl_tests_in_a_node, .init = set_up, .fini = scratch_close)
 {
 	cr_assert_eq(add(nccl_text(1)), 0);
 	cr_assert(calibrate_fit(&m, 0).samples > 0);
@@ -182,19 +175,21 @@ Test(calibrate, nccl_tests_in_a_node, .init = setup, .fini = teardown)
 }
 
 /* 128 nodes of 8 GPUs, all of a node's links busy at once; one of more hosts than anybody has. */
-Test(calibrate, nccl_tests_on_many_hosts, .init = setup, .fini = teardown)
+Test(calibrate, nccl_tests_on_many_hosts, .init = set_up, .fini = scratch_close)
 {
 	struct str text = str_new(arena), more = str_new(arena);
-	double bytes;
 	int i;
 
 	str_add(&text, "# all_gather_perf\n");
 	for (i = 0; i < 1024; i++)
 		str_addf(&text, "#  Rank  %d Group  0 Pid 1 on  node-%d device  %d\n", i, i / 8,
 		    i % 8);
-	for (bytes = 1 << 20; bytes < 2e9; bytes *= 8)
+	for (int power = 20; power < 31; power += 3) {
+		double bytes = ldexp(1, power);
+
 		str_addf(&text, "  %.0f  1  float  none  -1  %.6f  1  1  N/A\n", bytes,
 		    20 + 1023 * PEER_S * 1e6 + bytes * 127 / 128 / 8 / 40e9 * 1e6);
+	}
 	cr_assert_eq(add(text.text), 0);
 	cr_assert_eq(m.n_left_out, 0);
 	cr_assert_float_eq(calibrate_fit(&m, cluster->n_levels - 1).Bps, 40e9, 1e8);
@@ -209,26 +204,28 @@ static const char *
 two_ranks(const char *program)
 {
 	struct str text = str_new(arena);
-	double bytes;
 
 	if (program)
 		str_addf(&text, "# Collective test starting: %s\n", program);
 	str_add(&text, "#  Rank  0 Group  0 Pid 1 on  node device  0 [0x1b] NVIDIA H100\n"
 		       "#  Rank  1 Group  0 Pid 2 on  node device  1 [0x1c] NVIDIA H100\n");
-	for (bytes = 1 << 20; bytes < 2e9; bytes *= 8)
+	for (int power = 20; power < 31; power += 3) {
+		double bytes = ldexp(1, power);
+
 		str_addf(&text, "  %.0f  %.0f  float  none  -1  %.6f  1  1  N/A\n", bytes, bytes / 4,
 		    5 + PEER_S * 1e6 + bytes / 399e9 * 1e6);
+	}
 	return text.text;
 }
 
-Test(calibrate, nccl_tests_that_send_all_of_it, .init = setup, .fini = teardown)
+Test(calibrate, nccl_tests_that_send_all_of_it, .init = set_up, .fini = scratch_close)
 {
 	cr_assert_eq(add(two_ranks("sendrecv_perf")), 0);
 	cr_assert_float_eq(calibrate_fit(&m, 0).Bps, 399e9, 1e8);
 	cr_assert_float_eq(calibrate_fit(&m, 0).latency_s, 5e-6, 1e-8);
 }
 
-Test(calibrate, nccl_tests_of_other_programs_are_refused, .init = setup, .fini = teardown)
+Test(calibrate, nccl_tests_of_other_programs_are_refused, .init = set_up, .fini = scratch_close)
 {
 	cr_assert_eq(add(two_ranks("broadcast_perf")), -1);
 	cr_assert(strstr(diags->last->message, "'broadcast'"), "%s", diags->last->message);
@@ -240,7 +237,7 @@ Test(calibrate, nccl_tests_of_other_programs_are_refused, .init = setup, .fini =
 }
 
 /* A reduction over 2 nodes of 8 GPUs is bound inside the node; one GPU a node shows the network. */
-Test(calibrate, rings_that_say_nothing_of_the_network, .init = setup, .fini = teardown)
+Test(calibrate, rings_that_say_nothing_of_the_network, .init = set_up, .fini = scratch_close)
 {
 	struct loc nowhere = {NULL, 0, 0};
 	int network = cluster->n_levels - 1;
@@ -257,7 +254,7 @@ Test(calibrate, rings_that_say_nothing_of_the_network, .init = setup, .fini = te
 	cr_assert_float_eq(m.samples[0].wire_bytes, 0.75e9, 1);
 }
 
-Test(calibrate, all_to_all_by_size_and_nodes, .init = setup, .fini = teardown)
+Test(calibrate, all_to_all_by_size_and_nodes, .init = set_up, .fini = scratch_close)
 {
 	struct loc nowhere = {NULL, 0, 0};
 	struct str out = str_new(arena);
@@ -265,11 +262,11 @@ Test(calibrate, all_to_all_by_size_and_nodes, .init = setup, .fini = teardown)
 	struct cluster *again;
 	const struct doc *doc;
 	int network = cluster->n_levels - 1, nodes;
-	double bytes;
 
 	for (nodes = 2; nodes <= 4; nodes += 2)
-		for (bytes = 1 << 16; bytes < 1e9; bytes *= 16) {
+		for (int power = 16; power < 30; power += 4) {
 			/* faster when there is more, slower over more nodes */
+			double bytes = ldexp(1, power);
 			double out_bytes = bytes * (1 - 1.0 / nodes);
 			double Bps = 50e9 * pow(out_bytes / 1e9, 0.15) / (nodes / 2.0);
 
@@ -290,24 +287,23 @@ Test(calibrate, all_to_all_by_size_and_nodes, .init = setup, .fini = teardown)
 }
 
 /* What the file had is kept by a calibration that measures something else. */
-Test(calibrate, products_memory_and_overlap_are_kept, .init = setup, .fini = teardown)
+Test(calibrate, products_memory_and_overlap_are_kept, .init = set_up, .fini = scratch_close)
 {
 	struct str text = str_new(arena), out = str_new(arena), twice = str_new(arena);
 	struct cluster *again, *third;
 	struct measurements none = {.peer_s = PEER_S, .gemm_half = 48};
-	double size;
 
 	str_add(&text,
 	    "{\"schema\": \"moeplan/probe/v1\", \"environment\": {\"comparable\": true}, "
 	    "\"device\": {\"memory_Bps\": 3e12, \"launch_s\": 2.5e-6}, \"overlap\": "
 	    "{\"compute_s\": 3, \"communication_s\": 2, \"both_s\": 3.6}, "
 	    "\"memory\": {\"stages\": [{\"measured\": {\"outside_bytes\": 3e9}}]}, \"products\": [");
-	for (size = 256; size <= 8192; size *= 2) {
-		double fill = size / (size + 100);
+	for (int size = 256; size <= 8192; size *= 2) {
+		double fill = size / (size + 100.0);
 
 		str_addf(&text,
-		    "{\"name\": \"gemm\", \"groups\": 1, \"m\": %.0f, \"n\": %.0f, \"k\": "
-		    "%.0f, \"flops\": %.9g},",
+		    "{\"name\": \"gemm\", \"groups\": 1, \"m\": %d, \"n\": %d, \"k\": "
+		    "%d, \"flops\": %.9g},",
 		    size, size, size, 8e14 * fill * fill * fill);
 	}
 	str_add(&text,
@@ -363,7 +359,7 @@ same_level(const struct level *a, const struct level *b)
 }
 
 /* A step alone changes nothing of what a file with every key says. */
-Test(calibrate, every_key_of_the_file_is_kept, .init = setup, .fini = teardown)
+Test(calibrate, every_key_of_the_file_is_kept, .init = set_up, .fini = scratch_close)
 {
 	static const char text[] =
 	    "schema: moeplan/cluster/v1\nname: mine\nnodes: 4\ngpus_per_node: 8\n"
@@ -412,7 +408,7 @@ Test(calibrate, every_key_of_the_file_is_kept, .init = setup, .fini = teardown)
 }
 
 /* A poor first measurement does not bar a better one; what the part cannot do is named. */
-Test(calibrate, readings_beyond_the_part, .init = setup, .fini = teardown)
+Test(calibrate, readings_beyond_the_part, .init = set_up, .fini = scratch_close)
 {
 	struct str out = str_new(arena);
 
@@ -445,7 +441,7 @@ hidden_of(double compute_s, double comm_s, double both_s)
 	return read_cluster(out.text, out.length)->hidden_all_to_all;
 }
 
-Test(calibrate, overlap_is_a_share_of_the_all_to_all, .init = setup, .fini = teardown)
+Test(calibrate, overlap_is_a_share_of_the_all_to_all, .init = set_up, .fini = scratch_close)
 {
 	cr_assert_float_eq(cluster->hidden_all_to_all, -1, 0);
 	cr_assert_float_eq(hidden_of(4, 2, 5), 0.5, 1e-9);
@@ -457,7 +453,7 @@ Test(calibrate, overlap_is_a_share_of_the_all_to_all, .init = setup, .fini = tea
 }
 
 /* Of what several reports say of one size the median, in whatever order they come. */
-Test(calibrate, order_of_reports_does_not_matter, .init = setup, .fini = teardown)
+Test(calibrate, order_of_reports_does_not_matter, .init = set_up, .fini = scratch_close)
 {
 	static const double flops[2][3] = {{4e14, 4e14, 6e14}, {6e14, 4e14, 4e14}};
 	struct loc nowhere = {NULL, 0, 0};
@@ -489,7 +485,7 @@ Test(calibrate, order_of_reports_does_not_matter, .init = setup, .fini = teardow
 	}
 }
 
-Test(calibrate, rows_out_of_range_are_refused, .init = setup, .fini = teardown)
+Test(calibrate, rows_out_of_range_are_refused, .init = set_up, .fini = scratch_close)
 {
 	static const struct {
 		const char *key, *row;
@@ -525,7 +521,7 @@ Test(calibrate, rows_out_of_range_are_refused, .init = setup, .fini = teardown)
 }
 
 /* What was measured and cannot be read again is not written. */
-Test(calibrate, rows_out_of_range_are_not_written, .init = setup, .fini = teardown)
+Test(calibrate, rows_out_of_range_are_not_written, .init = set_up, .fini = scratch_close)
 {
 	struct loc nowhere = {NULL, 0, 0};
 
@@ -538,7 +534,7 @@ Test(calibrate, rows_out_of_range_are_not_written, .init = setup, .fini = teardo
 	cr_assert_eq(calibrate_traffic(&m, cluster, 0).Bps[0].n, 1);
 }
 
-Test(calibrate, several_reports_are_merged, .init = setup, .fini = teardown)
+Test(calibrate, several_reports_are_merged, .init = set_up, .fini = scratch_close)
 {
 	cr_assert_eq(add(report(320e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
 	cr_assert_eq(add(report(300e9, 2e-6, "true", "H100-SXM5-80GB")), 0);
@@ -550,7 +546,7 @@ Test(calibrate, several_reports_are_merged, .init = setup, .fini = teardown)
 }
 
 /* A measured step is enough for a file, and what the file had stays in it. */
-Test(calibrate, runs_are_written_and_read_again, .init = setup, .fini = teardown)
+Test(calibrate, runs_are_written_and_read_again, .init = set_up, .fini = scratch_close)
 {
 	struct str out = str_new(arena);
 	struct measured_run run = {.model = "it's mine",
@@ -599,7 +595,7 @@ Test(calibrate, runs_are_written_and_read_again, .init = setup, .fini = teardown
 	cr_assert_str_eq(back->strategy.framework_version, "0.14");
 }
 
-Test(calibrate, a_run_must_be_whole, .init = setup, .fini = teardown)
+Test(calibrate, a_run_must_be_whole, .init = set_up, .fini = scratch_close)
 {
 	static const char text[] = "nodes: 1\ngpu: H100-SXM5-80GB\nruns:\n- {model: m, step: 1s}\n";
 	const struct doc *doc = doc_parse(arena, diags, "file", text, sizeof(text) - 1);
@@ -610,7 +606,7 @@ Test(calibrate, a_run_must_be_whole, .init = setup, .fini = teardown)
 }
 
 /* Of a step, no more than all of it. */
-Test(calibrate, exposed_seconds_are_of_the_step, .init = setup, .fini = teardown)
+Test(calibrate, exposed_seconds_are_of_the_step, .init = set_up, .fini = scratch_close)
 {
 	static const char text[] =
 	    "nodes: 1\ngpu: H100-SXM5-80GB\nruns:\n- {model: m, parameters: 7, gpu: H100-SXM5-80GB, "

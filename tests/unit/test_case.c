@@ -4,33 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "check/case.h"
+#include "scratch.h"
 
-static struct arena *arena;
-static struct diags *diags;
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
-}
-
-static void
-set_up(void)
-{
-	arena = arena_new(out_of_memory, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(cases, .init = set_up, .fini = tear_down);
+TestSuite(cases, .init = scratch_open, .fini = scratch_close);
 
 static struct check_case *
 read_text(const char *text)

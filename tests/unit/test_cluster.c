@@ -5,35 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/doc.h"
 #include "base/units.h"
 #include "model/cluster.h"
+#include "scratch.h"
 
-static struct arena *arena;
-static struct diags *diags;
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
-}
-
-static void
-set_up(void)
-{
-	arena = arena_new(out_of_memory, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(cluster, .init = set_up, .fini = tear_down);
+TestSuite(cluster, .init = scratch_open, .fini = scratch_close);
 
 static struct cluster *
 text(const char *words)

@@ -4,31 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "check/conventions.h"
+#include "scratch.h"
 
-static struct arena *arena;
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
-}
-
-static void
-set_up(void)
-{
-	arena = arena_new(out_of_memory, NULL);
-}
-
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(conventions, .init = set_up, .fini = tear_down);
+TestSuite(conventions, .init = scratch_open, .fini = scratch_close);
 
 static struct convention table[CONVENTIONS];
 static size_t n_table;

@@ -7,26 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/doc.h"
 #include "model/cluster.h"
 #include "model/detect.h"
-
-static struct arena *arena;
-static struct diags *diags;
-
-static void
-setup(void)
-{
-	arena = arena_new(NULL, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-teardown(void)
-{
-	arena_free(arena);
-}
+#include "scratch.h"
 
 static struct seen
 eight(const char *name, uint64_t bytes, int links, int64_t compute)
@@ -61,7 +45,7 @@ cluster_of(const struct seen *seen)
 	return cluster_read(arena, diags, doc);
 }
 
-Test(detect, hopper_node, .init = setup, .fini = teardown)
+Test(detect, hopper_node, .init = scratch_open, .fini = scratch_close)
 {
 	struct seen seen = eight("NVIDIA H100 80GB HBM3", 85520809984, 18, 90);
 	struct cluster *c;
@@ -77,7 +61,7 @@ Test(detect, hopper_node, .init = setup, .fini = teardown)
 	cr_assert_float_eq(c->gpu.usable_bytes.value, 85520809984.0, 1);
 }
 
-Test(detect, one_link_less_counts_for_all, .init = setup, .fini = teardown)
+Test(detect, one_link_less_counts_for_all, .init = scratch_open, .fini = scratch_close)
 {
 	struct seen seen = eight("NVIDIA A100-SXM4-80GB", 85899345920, 12, 80);
 
@@ -85,7 +69,7 @@ Test(detect, one_link_less_counts_for_all, .init = setup, .fini = teardown)
 	cr_assert_float_eq(cluster_of(&seen)->levels[0].Bps.value, 275e9, 1);
 }
 
-Test(detect, memory_tells_parts_apart, .init = setup, .fini = teardown)
+Test(detect, memory_tells_parts_apart, .init = scratch_open, .fini = scratch_close)
 {
 	struct seen large = eight("NVIDIA A100-SXM4-80GB", 85899345920, 12, 80);
 	struct seen small = eight("NVIDIA A100-SXM4-40GB", 42949672960, 12, 80);
@@ -94,14 +78,14 @@ Test(detect, memory_tells_parts_apart, .init = setup, .fini = teardown)
 	cr_assert_str_eq(cluster_of(&small)->gpu.name, "A100-SXM4-40GB");
 }
 
-Test(detect, blackwell_links_are_faster, .init = setup, .fini = teardown)
+Test(detect, blackwell_links_are_faster, .init = scratch_open, .fini = scratch_close)
 {
 	struct seen seen = eight("NVIDIA B200", 192000000000, 18, 100);
 
 	cr_assert_float_eq(cluster_of(&seen)->levels[0].Bps.value, 900e9, 1);
 }
 
-Test(detect, refusals, .init = setup, .fini = teardown)
+Test(detect, refusals, .init = scratch_open, .fini = scratch_close)
 {
 	struct seen none = {.host = "login"},
 		    mig = eight("NVIDIA H100 80GB HBM3", 85520809984, 18, 90);
@@ -122,7 +106,7 @@ Test(detect, refusals, .init = setup, .fini = teardown)
 }
 
 /* Other GPUs whose names hold that of one in the catalogue, and names that hold it as a word. */
-Test(detect, names_are_whole_words, .init = setup, .fini = teardown)
+Test(detect, names_are_whole_words, .init = scratch_open, .fini = scratch_close)
 {
 	static const char *const others[] = {
 	    "NVIDIA RTX A4000", "NVIDIA GH200 480GB", "Tesla V100S-PCIE-32GB"};
@@ -148,7 +132,7 @@ Test(detect, names_are_whole_words, .init = setup, .fini = teardown)
 	}
 }
 
-Test(detect, dump_reads_back, .init = setup, .fini = teardown)
+Test(detect, dump_reads_back, .init = scratch_open, .fini = scratch_close)
 {
 	struct seen seen = eight("NVIDIA H200", 150754820096, 18, 90), again;
 	struct str text = str_new(arena), second = str_new(arena);
@@ -162,7 +146,7 @@ Test(detect, dump_reads_back, .init = setup, .fini = teardown)
 	cr_assert_str_eq(text.text, second.text);
 }
 
-Test(detect, bad_dumps, .init = setup, .fini = teardown)
+Test(detect, bad_dumps, .init = scratch_open, .fini = scratch_close)
 {
 	static const char *const bad[] = {"[]", "schema: moeplan/seen/v2\ngpus: []\nnics: []\n",
 	    "schema: moeplan/seen/v1\nnics: []\n", "schema: moeplan/seen/v1\ngpus: [1]\nnics: []\n",
@@ -196,7 +180,7 @@ write_file(const char *root, const char *path, const char *text)
 	fclose(file);
 }
 
-Test(detect, sysfs, .init = setup, .fini = teardown)
+Test(detect, sysfs, .init = scratch_open, .fini = scratch_close)
 {
 	char root[] = "/tmp/moeplan-sysfs-XXXXXX";
 	struct seen seen = {.n_gpus = 0};

@@ -3,27 +3,11 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/diag.h"
 #include "base/str.h"
+#include "scratch.h"
 
-static struct arena *arena;
-static struct diags *diags;
-
-static void
-set_up(void)
-{
-	arena = arena_new(NULL, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(diag, .init = set_up, .fini = tear_down);
+TestSuite(diag, .init = scratch_open, .fini = scratch_close);
 
 Test(diag, keeps_the_order_and_counts_by_severity)
 {

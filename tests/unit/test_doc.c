@@ -7,29 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/doc.h"
 #include "base/str.h"
+#include "scratch.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-static struct arena *arena;
-static struct diags *diags;
-
-static void
-set_up(void)
-{
-	arena = arena_new(NULL, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(doc, .init = set_up, .fini = tear_down);
+TestSuite(doc, .init = scratch_open, .fini = scratch_close);
 
 /* The text is in memory of its exact size, which is gone when the tree is looked at. */
 static struct doc *

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/field.h"
 #include "base/str.h"
+#include "scratch.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -62,8 +62,6 @@ static const struct field common_rows[] = {
     {.name = NULL},
 };
 
-static struct arena *arena;
-static struct diags *diags;
 static struct field_context context;
 static struct settings settings;
 static struct settings common;
@@ -71,19 +69,12 @@ static struct settings common;
 static void
 set_up(void)
 {
-	arena = arena_new(NULL, NULL);
-	diags = diags_new(arena);
+	scratch_open();
 	context = (struct field_context){arena, diags};
 	settings = common = (struct settings){0};
 }
 
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(field, .init = set_up, .fini = tear_down);
+TestSuite(field, .init = set_up, .fini = scratch_close);
 
 static int
 read_text(const char *text)

@@ -7,31 +7,16 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/str.h"
 #include "check/import_shell.h"
+#include "scratch.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-static struct arena *arena;
-static struct diags *diags;
 static struct import_text source;
 static struct str out;
 
-static void
-set_up(void)
-{
-	arena = arena_new(NULL, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(import_shell, .init = set_up, .fini = tear_down, .timeout = 20);
+TestSuite(import_shell, .init = scratch_open, .fini = scratch_close, .timeout = 20);
 
 static void
 on_command(void *context, const struct shell_command *command)

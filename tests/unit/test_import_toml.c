@@ -4,29 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/str.h"
 #include "check/import_toml.h"
+#include "scratch.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-static struct arena *arena;
-static struct diags *diags;
-
-static void
-set_up(void)
-{
-	arena = arena_new(NULL, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(import_toml, .init = set_up, .fini = tear_down);
+TestSuite(import_toml, .init = scratch_open, .fini = scratch_close);
 
 static struct doc *
 parse(const char *text)

@@ -4,35 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "model/job.h"
+#include "scratch.h"
 
-static struct arena *arena;
-static struct diags *diags;
 static struct field_context context;
-
-static void
-out_of_memory(void *unused)
-{
-	(void)unused;
-	abort();
-}
 
 static void
 set_up(void)
 {
-	arena = arena_new(out_of_memory, NULL);
-	diags = diags_new(arena);
+	scratch_open();
 	context = (struct field_context){arena, diags};
 }
 
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(job, .init = set_up, .fini = tear_down);
+TestSuite(job, .init = set_up, .fini = scratch_close);
 
 static int
 read_option(struct job *job, const char *name, const char *value)

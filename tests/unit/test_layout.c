@@ -5,38 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "model/layout.h"
+#include "scratch.h"
 
-static struct arena *arena;
-static struct diags *diags;
 static struct model model;
 static struct layout layout;
 
 static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
-}
-
-static void
 set_up(void)
 {
-	arena = arena_new(out_of_memory, NULL);
-	diags = diags_new(arena);
+	scratch_open();
 	model = (struct model){.layers = 61, .n_kinds = 2, .mtp_layers = 1};
 	for (int i = 3; i < 61; i++)
 		model.kind_of[i] = 1;
 }
 
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(layout, .init = set_up, .fini = tear_down);
+TestSuite(layout, .init = set_up, .fini = scratch_close);
 
 static int
 parse(const char *text, int64_t layers, int64_t mtp, int pp)

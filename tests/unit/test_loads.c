@@ -4,31 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/str.h"
 #include "model/loads.h"
 #include "model/loads_map.h"
 #include "model/loads_spec.h"
+#include "scratch.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-static struct arena *arena;
-static struct diags *diags;
-
-static void
-setup(void)
-{
-	arena = arena_new(NULL, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-teardown(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(loads, .init = setup, .fini = teardown);
+TestSuite(loads, .init = scratch_open, .fini = scratch_close);
 
 static struct loads *
 parse(const char *text)

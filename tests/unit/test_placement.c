@@ -7,31 +7,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "planner/placement.h"
 #include "planner/placement_eigen.h"
 #include "planner/placement_move.h"
 #include "planner/placement_skew.h"
+#include "scratch.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-static struct arena *arena;
-static struct diags *diags;
-
-static void
-setup(void)
-{
-	arena = arena_new(NULL, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-teardown(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(placement, .init = setup, .fini = teardown);
+TestSuite(placement, .init = scratch_open, .fini = scratch_close);
 
 /* One layer, one source. */
 static struct loads *

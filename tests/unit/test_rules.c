@@ -5,36 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "check/case.h"
 #include "check/rules_names.h"
 #include "check/rules_private.h"
 #include "check/rules_quantities.h"
+#include "scratch.h"
 
-static struct arena *arena;
-static struct diags *diags;
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
-}
-
-static void
-set_up(void)
-{
-	arena = arena_new(out_of_memory, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(rules, .init = set_up, .fini = tear_down);
+TestSuite(rules, .init = scratch_open, .fini = scratch_close);
 
 Test(rules, every_row_can_be_read)
 {

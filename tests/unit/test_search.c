@@ -391,8 +391,8 @@ Test(search, two_runs_are_the_same)
 		cr_assert_eq(a->best[i].step_s, b->best[i].step_s);
 		cr_assert_str_eq(strategy_options_text(w.arena, &a->best[i].strategy),
 		    strategy_options_text(w.arena, &b->best[i].strategy));
-		cr_assert_eq(
-		    memcmp(&a->best[i].layout, &b->best[i].layout, sizeof(struct layout)), 0);
+		cr_assert_str_eq(layout_text(w.arena, &a->best[i].layout, &w.model),
+		    layout_text(w.arena, &b->best[i].layout, &w.model));
 	}
 	cr_assert_eq(a->n_why_not, b->n_why_not);
 	for (int i = 0; i < a->n_why_not; i++)

@@ -2,26 +2,19 @@
 /* Text tables. */
 #include <criterion/criterion.h>
 
-#include "base/arena.h"
 #include "base/table.h"
+#include "scratch.h"
 
-static struct arena *arena;
 static struct str out;
 
 static void
 set_up(void)
 {
-	arena = arena_new(NULL, NULL);
+	scratch_open();
 	out = str_new(arena);
 }
 
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(table, .init = set_up, .fini = tear_down);
+TestSuite(table, .init = set_up, .fini = scratch_close);
 
 Test(table, columns_take_their_widest_cell)
 {

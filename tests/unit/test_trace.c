@@ -3,27 +3,11 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/str.h"
 #include "model/trace.h"
+#include "scratch.h"
 
-static struct arena *arena;
-static struct diags *diags;
-
-static void
-setup(void)
-{
-	arena = arena_new(NULL, NULL);
-	diags = diags_new(arena);
-}
-
-static void
-teardown(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(trace, .init = setup, .fini = teardown);
+TestSuite(trace, .init = scratch_open, .fini = scratch_close);
 
 static int
 read_trace(const char *text, struct trace_facts *facts)

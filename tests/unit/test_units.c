@@ -6,25 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "base/numeric.h"
 #include "base/units.h"
+#include "scratch.h"
 
-static struct arena *arena;
-
-static void
-set_up(void)
-{
-	arena = arena_new(NULL, NULL);
-}
-
-static void
-tear_down(void)
-{
-	arena_free(arena);
-}
-
-TestSuite(units, .init = set_up, .fini = tear_down);
+TestSuite(units, .init = scratch_open, .fini = scratch_close);
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
