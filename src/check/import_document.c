@@ -11,6 +11,7 @@
  *   model: tensor_model_parallel_size …           Megatron-Bridge, NeMo, the guides' YAML
  *   MODEL_ARGS: --num-layers: 61 …                arguments of Megatron-LM in a map
  *   num_layers, tensor_model_parallel_size …      arguments of Megatron-LM, dumped
+ *   distributed_type, num_processes …             Accelerate (import_accelerate.c)
  *   ici_tensor_parallelism …                      MaxText
  *   model_type, architectures                     a model, Hugging Face's config.json
  */
@@ -409,8 +410,8 @@ not_known(struct import *in, const struct doc *doc)
 	diag_error(
 	    in->diags, doc->loc, "'%s' has no keys of a configuration that is known", in->name);
 	diag_last_hint(in->diags,
-	    "known are files of DeepSpeed, Megatron-LM, Megatron-Bridge and torchtitan, scripts, "
-	    "hostfiles, models, and documents of moeplan");
+	    "known are files of DeepSpeed, Megatron-LM, Megatron-Bridge, torchtitan, MaxText and "
+	    "Accelerate, scripts, hostfiles, models, and documents of moeplan");
 	return -1;
 }
 
@@ -481,6 +482,8 @@ import_document(struct import *in, const struct doc *doc)
 		return import_plan(in, doc);
 	if (doc_get(doc, "ici_fsdp_parallelism") || doc_get(doc, "ici_tensor_parallelism"))
 		return take_maxtext(in, doc);
+	if (is_accelerate_file(doc))
+		return import_accelerate_file(in, doc);
 	if (is_guide_model(doc))
 		return take_guide_model(in, doc);
 	if (doc_get(doc, "model_type") || doc_get(doc, "architectures"))

@@ -162,10 +162,12 @@ import_conclude_accelerate(struct import *in)
 	struct strategy *s = &in->config->strategy;
 	int64_t accumulation = or_one(s->micro_batches);
 
-	s->dp = times(or_one(s->dp_replicate), or_one(s->dp_shard));
+	/* without sizes the processes are all data-parallel */
+	if (s->dp_replicate > 0 || s->dp_shard > 0)
+		s->dp = times(or_one(s->dp_replicate), or_one(s->dp_shard));
 	s->dp_replicate = s->dp_shard = s->micro_batches = 0;
 	s->etp = 1; /* no plan of tensor parallelism cuts an expert */
-	if (s->micro_batch > 0)
+	if (s->micro_batch > 0 && s->dp > 0)
 		s->global_batch = times(times(s->micro_batch, accumulation), s->dp);
 }
 

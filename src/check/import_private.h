@@ -60,6 +60,9 @@ extern const struct key import_megatron_keys[], import_deepspeed_keys[], import_
 /* import_libraries.c */
 extern const struct key import_tutel_keys[], import_fairscale_keys[], import_accelerate_keys[];
 void import_conclude_accelerate(struct import *in);
+/* import_accelerate.c: files of `accelerate config` */
+bool is_accelerate_file(const struct doc *doc);
+int import_accelerate_file(struct import *in, const struct doc *doc);
 void import_conclude_maxtext(struct import *in);
 /* Both tables of a form in the order in which they are read; NULL after them. */
 const struct key *const *import_tables(enum config_form form);

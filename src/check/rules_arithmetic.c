@@ -9,7 +9,8 @@
 const struct rule rules_arithmetic[] = {
 	{
 		.id = "ARI-001", .frameworks = RULE_OTHER, .severity = SEVERITY_ERROR,
-		.when = "dp_given", .require = "dense_product * dp == world",
+		.when = "dp_given and not said(dp_shard_size)",
+		.require = "dense_product * dp == world",
 		.message = "DP {dp} x TP {tp} x CP {cp} x PP {pp} = {product: dense_product * dp} "
 		    "ranks, the world is {world}",
 		.hint = "DP {fix_dp: whole(world / dense_product)} fits; all {product: "

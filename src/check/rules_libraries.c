@@ -160,6 +160,24 @@ const struct rule rules_libraries[] = {
 		.source = "huggingface/accelerate 1.15.0 src/accelerate/parallelism_config.py",
 	},
 	{
+		.id = "ACC-008", .severity = SEVERITY_ERROR,
+		.when = "given(use_parallelism_config, 0)",
+		.require = "given(fsdp_version, 1) == 2",
+		.message = "Accelerate: a parallelism_config needs FSDP2, fsdp_version is "
+		    "{given(fsdp_version, 1)}",
+		.hint = "set fsdp_version: 2 in fsdp_config",
+		.source = "huggingface/accelerate 1.15.0 src/accelerate/commands/launch.py",
+	},
+	{
+		.id = "ACC-009", .severity = SEVERITY_ERROR,
+		.require = "not said(unknown_accelerate_key)",
+		.message = "'{unknown_accelerate_key}' is no key of a file of accelerate config: "
+		    "the start stops there",
+		.hint = "leave it out",
+		.source = "huggingface/accelerate 1.15.0 "
+		    "src/accelerate/commands/config/config_args.py",
+	},
+	{
 		.id = "MB-003", .severity = SEVERITY_WARNING,
 		.when = "said(enable_deepep) and said(moe_token_dispatcher_type)",
 		.require = "not enable_deepep or in(moe_token_dispatcher_type, 'deepep', 'flex')",

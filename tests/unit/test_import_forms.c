@@ -137,6 +137,49 @@ Test(import_forms, deepspeed_native_layers_drop_by_default)
 	cr_assert_float_eq(imported.config.strategy.capacity, 1, 1e-12);
 }
 
+/* --- Accelerate ----------------------------------------------------------------------------- */
+
+Test(import_forms, accelerate_file_of_fsdp)
+{
+	imported = import_good("a.yaml",
+	    "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 2\n"
+	    "num_processes: 16\nmixed_precision: bf16\nfsdp_config:\n  fsdp_version: 2\n"
+	    "  fsdp_reshard_after_forward: false\n  fsdp_activation_checkpointing: true\n"
+	    "parallelism_config:\n  parallelism_config_dp_shard_size: 8\n"
+	    "  parallelism_config_tp_size: 2\ndeepspeed_config: {zero_stage: 1}\n");
+	cr_assert_eq(imported.config.form, CONFIG_ACCELERATE);
+	cr_assert_str_eq(imported.config.launch.launcher, "accelerate");
+	check_value("num_processes", "16");
+	check_sizes("tp dp", "tp=2 dp=8");
+	cr_assert_eq(imported.config.strategy.zero, 2);
+	cr_assert_eq(imported.config.strategy.recompute.kind, RECOMPUTE_FULL);
+}
+
+/* config_args.py: the block of the distributed type counts */
+Test(import_forms, accelerate_file_of_deepspeed)
+{
+	imported = import_good("a.yaml",
+	    "distributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: fp16\n"
+	    "deepspeed_config:\n  zero_stage: 3\n  gradient_accumulation_steps: 4\n"
+	    "  offload_optimizer_device: none\n");
+	cr_assert_eq(imported.config.form, CONFIG_DEEPSPEED);
+	cr_assert_eq(imported.config.strategy.zero, 3);
+	cr_assert_eq(imported.config.strategy.precision, PRECISION_FP16);
+	cr_assert_null(
+	    setting_find(&imported.config, "zero_optimization.offload_optimizer.device"));
+}
+
+Test(import_forms, accelerate_file_of_megatron)
+{
+	imported = import_good("a.yaml",
+	    "distributed_type: MEGATRON_LM\nnum_processes: 8\nmixed_precision: bf16\n"
+	    "megatron_lm_config:\n  megatron_lm_tp_degree: 2\n  megatron_lm_pp_degree: 4\n"
+	    "  megatron_lm_sequence_parallelism: true\n");
+	cr_assert_eq(imported.config.form, CONFIG_MEGATRON);
+	check_sizes("tp pp", "tp=2 pp=4");
+	check_value("bf16", "true");
+}
+
 /* --- the guides ----------------------------------------------------------------------------- */
 
 static const char guide_model[] =
