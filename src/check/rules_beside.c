@@ -221,11 +221,15 @@ call_model_beside(const struct expr_scope *scope, const struct value *arguments,
 
 /* --- what the files make of sizes that they leave out ----------------------------------------- */
 
+/* Or nobody says it, and nothing follows: the vocabulary is the tokenizer's. */
 static bool
 is_said(const struct facts *facts, const struct size_row *row)
 {
 	const struct setting *setting = facts->check->config->settings;
 
+	if (facts->check->config->model->vocab_assumed &&
+	    strcmp(row->term, "model.vocab_size") == 0)
+		return true;
 	while (setting && row_of(setting) != row)
 		setting = setting->next;
 	return setting != NULL;
