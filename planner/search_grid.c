@@ -179,6 +179,20 @@ most_expert_tensor(const struct model *model, const struct strategy *base)
 	return base->framework == FRAMEWORK_MEGATRON ? MAX_ETP : 1;
 }
 
+/*
+ * Megatron-Bridge asserts that Mamba models have no virtual stages (models/mamba/
+ * mamba_provider.py 0.2 to 0.5, models/hybrid/hybrid_provider.py 0.6); Megatron-LM takes them
+ * from the layer pattern since 0.17: whoever starts it so names them.
+ */
+static int64_t
+most_virtual_stages(const struct model *model, enum framework framework)
+{
+	if (framework == FRAMEWORK_DEEPSPEED ||
+	    (framework == FRAMEWORK_MEGATRON && model_has_mamba(model)))
+		return 1;
+	return MAX_VPP;
+}
+
 static void
 add_defaults(struct grid_axis *axis, enum axis which, const struct model *model,
     const struct cluster *cluster, const struct job *job, int64_t world)
@@ -199,8 +213,7 @@ add_defaults(struct grid_axis *axis, enum axis which, const struct model *model,
 		add_divisors(axis, world, chunks < STRATEGY_MAX_PP ? chunks : STRATEGY_MAX_PP);
 		break;
 	case AXIS_VPP:
-		for (int64_t v = 1; v <= (base->framework == FRAMEWORK_DEEPSPEED ? 1 : MAX_VPP);
-		     v++)
+		for (int64_t v = 1; v <= most_virtual_stages(model, base->framework); v++)
 			add_value(axis, v);
 		break;
 	case AXIS_EP:

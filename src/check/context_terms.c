@@ -345,6 +345,23 @@ form_term(const struct facts *facts)
 	return value_text(config_form_names[facts->check->config->form]);
 }
 
+/* Of the model, or a layer pattern with an M in it. */
+static struct value
+mamba_term(const struct facts *facts)
+{
+	static const char *const patterns[] = {"hybrid_layer_pattern", "hybrid_override_pattern"};
+
+	if (facts->check->model)
+		return value_int(model_has_mamba(facts->check->model));
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		const struct setting *said = setting_find(facts->check->config, patterns[i]);
+
+		if (said && said->value->text)
+			return value_int(strchr(said->value->text, 'M') != NULL);
+	}
+	return value_undecided;
+}
+
 static struct value
 layout_term(const struct facts *facts)
 {
@@ -474,6 +491,7 @@ const struct term terms[] = {
 	    foreign_schedule_term},
 	{"layout", "pipeline layout, or several that are compared",
 	    "pipeline_model_parallel_layout layouts", layout_term},
+	{"mamba", "1 when layers are Mamba's", "", mamba_term},
 	{"has_model", "1 when the model is known", "", has_model_term},
 	{"version", "release of the framework", "", version_term},
 	{"verdict", "fits, at-risk or oom, of the estimate", "", verdict_term},

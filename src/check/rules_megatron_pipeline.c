@@ -144,6 +144,19 @@ const struct rule rules_megatron_pipeline[] = {
 		.source = ARGUMENTS,
 	},
 	{
+		.id = "MEG-130", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
+		.when = "mamba", .grid = "has_model and set(vpp)",
+		.require = "vpp == 1 or form != 'Megatron-Bridge' : 'Megatron-Bridge asserts that "
+		    "there are none'; vpp == 1 or since('0.17') or has_model : 'the Mamba stack "
+		    "asserts that there are none, 0.17 takes them from --hybrid-layer-pattern'",
+		.message = "VPP {vpp} and Mamba layers: {problem}",
+		.hint = "leave virtual stages out",
+		.source = "NVIDIA/Megatron-LM core_v0.16.0 megatron/core/ssm/mamba_block.py, "
+		    "core_v0.17.0 megatron/training/arguments.py; NVIDIA-NeMo/Megatron-Bridge "
+		    "v0.5.0 models/mamba/mamba_provider.py, v0.6.0 "
+		    "models/hybrid/hybrid_provider.py",
+	},
+	{
 		.id = "MEG-029", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
 		.when = "vpp > 1",
 		.grid = "set(micro_batches) and not "

@@ -41,6 +41,23 @@ note_unused(struct request *request)
 	}
 }
 
+/* See planner/search_grid.c: an axis that is not searched is no silent limit. */
+static void
+note_mamba(struct request *request)
+{
+	const struct job *job = &request->job;
+
+	if (job->base.framework != FRAMEWORK_MEGATRON || !model_has_mamba(request->model) ||
+	    job->limits[AXIS_VPP].n_allowed > 0 || job->limits[AXIS_VPP].max > 0)
+		return;
+	diag_add(request->diags, (struct loc){NULL, 0, 0}, "MEG-130", SEVERITY_NOTE,
+	    "vpp over 1 is not searched: Megatron-Bridge builds Mamba layers without virtual "
+	    "stages");
+	diag_last_hint(request->diags,
+	    "Megatron-LM takes them from --hybrid-layer-pattern since 0.17: --pin vpp=2 plans for "
+	    "it");
+}
+
 /* The search starts from settings only: degrees are its to choose. */
 static void
 leave_degrees_open(struct strategy *s)
@@ -128,6 +145,7 @@ cmd_plan(struct request *request)
 		return status;
 	pin_section(request);
 	note_unused(request);
+	note_mamba(request);
 	leave_degrees_open(&request->job.base);
 	plan = run_search(request);
 	if (!plan)

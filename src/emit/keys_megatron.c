@@ -39,6 +39,8 @@ const struct key megatron_keys[] = {
 	    NULL),
 	ROW("pipeline_model_parallel_layout", "layout", KEY_TEXT, "0.13", NULL, megatron_layout,
 	    NULL),
+	ROW("hybrid_layer_pattern", "layout", KEY_TEXT, "0.17", NULL, megatron_layer_pattern,
+	    megatron_read_layer_pattern),
 	INT("expert_model_parallel_size", "ep", NULL),
 	ROW("expert_tensor_parallel_size", "etp", KEY_INT, "0.10", NULL, megatron_etp, NULL),
 	ROW("tensor_parallel_num_weight_shards", "gtp", KEY_INT, "0.19", NULL, megatron_gtp,

@@ -52,7 +52,7 @@ megatron_vpp(struct arena *arena, const struct plan_view *plan)
 const struct doc *
 megatron_layout(struct arena *arena, const struct plan_view *plan)
 {
-	if (plan->strategy.pp == 1 || layout_is_plain(plan))
+	if (plan->strategy.pp == 1 || layout_is_plain(plan) || model_has_mamba(plan->model))
 		return NULL;
 	return doc_text(arena, layout_text(arena, &plan->layout, plan->model));
 }

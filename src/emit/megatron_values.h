@@ -33,6 +33,13 @@ key_read_fn megatron_read_gtp, megatron_read_egtp, megatron_read_order, megatron
     megatron_read_overlap_experts, megatron_read_overlap_tp, megatron_read_overlap_flush,
     megatron_read_loss_fusion, megatron_read_graphs;
 
+/* megatron_hybrid.c */
+key_write_fn megatron_layer_pattern;
+key_read_fn megatron_read_layer_pattern;
+/* The plan's stages must be parts of a layer pattern, and such a pattern can be written. */
+bool megatron_has_pattern(const struct plan_view *plan);
+bool megatron_can_say_pattern(const struct model *model);
+
 /* megatron_offload.c */
 key_write_fn megatron_offload_activations, megatron_offload_modules, megatron_offload_share;
 key_read_fn megatron_read_offload_activations, megatron_read_offload_share;

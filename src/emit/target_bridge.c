@@ -28,6 +28,7 @@ static const struct {
 	{"num_virtual_stages_per_pipeline_rank", "model.virtual_pipeline_model_parallel_size",
 	    "null"},
 	{"pipeline_model_parallel_layout", "model.pipeline_model_parallel_layout", "null"},
+	{"hybrid_layer_pattern", "model.hybrid_layer_pattern", NULL},
 	{"expert_model_parallel_size", "model.expert_model_parallel_size", NULL},
 	{"expert_tensor_parallel_size", "model.expert_tensor_parallel_size", NULL},
 	{"sequence_parallel", "model.sequence_parallel", "false"},
@@ -94,6 +95,12 @@ find_bridge_obstacle(const struct plan_view *plan)
 		return "Megatron-Bridge has no further shards of weights";
 	if (strcmp(s->order, "tp-cp-ep-dp-pp") != 0)
 		return "Megatron-Bridge has the rank order tp-cp-ep-dp-pp only";
+	if (model_has_mamba(plan->model) && s->vpp > 1)
+		return "Megatron-Bridge builds Mamba layers without virtual stages: plan with "
+		       "--pin vpp=1";
+	if (megatron_has_pattern(plan) && !megatron_can_say_pattern(plan->model))
+		return "stages that are not even are parts of hybrid_layer_pattern, which has one "
+		       "mixer or one MLP a layer and is not written for MTP layers";
 	if (!precisions[s->precision])
 		return "its recipe of fp16 sums gradients in fp16, which no plan does";
 	if (s->grad_type == FLOAT_BF16 || s->moment_type != FLOAT_FP32)

@@ -47,6 +47,16 @@ model_layers_of(const struct model *model, int kind)
 	return count;
 }
 
+bool
+model_has_mamba(const struct model *model)
+{
+	for (int k = 0; k < model->n_kinds; k++)
+		if (model->kinds[k].mixer.kind == MIXER_MAMBA1 ||
+		    model->kinds[k].mixer.kind == MIXER_MAMBA2)
+			return true;
+	return false;
+}
+
 const struct layer_kind *
 model_moe(const struct model *model)
 {

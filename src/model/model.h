@@ -151,6 +151,8 @@ bool mixer_is_modelled(const struct mixer *mixer);
 bool kind_is_moe(const struct layer_kind *kind);
 /* Layers of one kind. */
 int64_t model_layers_of(const struct model *model, int kind);
+/* Some layers are Mamba's, of either generation. */
+bool model_has_mamba(const struct model *model);
 /* The MoE kind with most layers, or NULL for a dense model. */
 const struct layer_kind *model_moe(const struct model *model);
 

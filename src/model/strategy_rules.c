@@ -58,6 +58,7 @@ const struct grid_rule grid_rules[] = {
 	ROW("DS-010", DS, batch_divides, "micro_batch*dp divides the global batch"),
 	ROW("TT-010", TT, batch_divides, "micro_batch*dp divides the global batch"),
 	ROW("GRID-008", ALL, chunks_filled, "no inner pipeline chunk is empty"),
+	ROW("MEG-130", MEG, virtual_mamba, "Mamba layers had no virtual stages before 0.17"),
 	ROW("MEG-028", ALL, virtual_needs_stages, "vpp over 1 needs pp over 1"),
 	ROW("GRID-009", ALL, schedule_fits, "the schedule and vpp agree"),
 	ROW("GRID-016", MEG | TT, schedule_filled, "the micro-batches fill the schedule"),

@@ -60,6 +60,7 @@ DECLARE_RULE(batch_filled);
 DECLARE_RULE(batch_divides);
 DECLARE_RULE(chunks_filled);
 DECLARE_RULE(virtual_needs_stages);
+DECLARE_RULE(virtual_mamba);
 DECLARE_RULE(virtual_warm_up);
 DECLARE_RULE(virtual_rounds);
 DECLARE_RULE(schedule_fits);

@@ -5,6 +5,7 @@
  * schedules.py, pytorch/pytorch torch/distributed/pipelining/schedules.py,
  * deepseek-ai/DualPipe.
  */
+#include "base/str.h"
 #include "model/strategy_grid.h"
 #include "model/strategy_rules.h"
 
@@ -23,6 +24,28 @@ virtual_needs_stages_report(const struct grid_rule *rule, const struct strategy 
 	BROKEN(rule, diags, "vpp %lld needs more than pp %lld stage", (long long)s->vpp,
 	    (long long)s->pp);
 	diag_last_hint(diags, "use --vpp 1, or --pp 2 or more");
+}
+
+/*
+ * core/ssm/mamba_block.py, 0.10 to 0.16: "does not currently support virtual/interleaved pipeline
+ * parallelism". Since 0.17 virtual stages are parts of --hybrid-layer-pattern.
+ */
+bool
+virtual_mamba_holds(const struct strategy *s, const struct model *model)
+{
+	return s->vpp <= 1 || !model || !s->framework_version || !model_has_mamba(model) ||
+	       version_compare(s->framework_version, "0.17") >= 0;
+}
+
+void
+virtual_mamba_report(const struct grid_rule *rule, const struct strategy *s,
+    const struct model *model, struct diags *diags)
+{
+	(void)model;
+	BROKEN(rule, diags,
+	    "vpp %lld: Megatron-LM %s builds models with Mamba layers without virtual stages",
+	    (long long)s->vpp, s->framework_version);
+	diag_last_hint(diags, "use --vpp 1, or --framework megatron@0.17 or newer");
 }
 
 /* A V has rules of its own. */

@@ -33,6 +33,26 @@ check_sizes(const char *names, const char *expected)
 	cr_assert_str_eq(sizes, expected, "%s, not %s", sizes, expected);
 }
 
+/* --- Megatron-Bridge ------------------------------------------------------------------------- */
+
+/* The stages of a model with Mamba layers are parts of its pattern, MTP layers stand behind it. */
+Test(import_forms, layer_patterns_say_the_stages)
+{
+	imported = import_good("bridge.txt",
+	    "model.pipeline_model_parallel_size=2 \\\nmodel.expert_model_parallel_size=2 \\\n"
+	    "'model.hybrid_layer_pattern=\"MEM*|EME/M*/M*\"'\n");
+	cr_assert_eq(imported.config.form, CONFIG_BRIDGE);
+	cr_assert_str_eq(imported.config.strategy.layout, "Et*4|t*3m*2L");
+}
+
+Test(import_forms, layer_patterns_without_stages_say_none)
+{
+	imported = import_good("bridge.txt",
+	    "model.pipeline_model_parallel_size=2 \\\nmodel.expert_model_parallel_size=2 \\\n"
+	    "model.hybrid_layer_pattern=MEMEM\n");
+	cr_assert_null(imported.config.strategy.layout);
+}
+
 /* --- DeepSpeed ------------------------------------------------------------------------------ */
 
 static const char ds_with_comments[] =

@@ -210,6 +210,23 @@ Test(strategy_rules, rules_of_odd_shapes)
 	check_breach(&bias);
 }
 
+/* Refused up to 0.16, and one virtual stage never is. */
+Test(strategy_rules, mamba_layers_have_no_virtual_stages)
+{
+	static const struct breach old = {"MEG-130", true,
+	    "--world-size 16 --pp 2 --vpp 2 --global-batch 64 --framework megatron@0.16",
+	    "vpp 2: Megatron-LM 0.16", "--vpp 1"};
+	struct strategy plain, newer;
+
+	dense.kinds[0].mixer.kind = MIXER_MAMBA2;
+	dense.kinds[0].mixer.groups = 8;
+	check_breach(&old);
+	plain = derived("--world-size 16 --pp 2 --framework megatron@0.16", &dense);
+	cr_assert_null(strategy_first_violation(&plain, &dense));
+	newer = derived("--world-size 16 --pp 2 --vpp 2 --global-batch 64", &dense);
+	cr_assert_null(strategy_first_violation(&newer, &dense));
+}
+
 /* The last hint of the strategy's broken rules, and whether it says what it should. */
 static void
 check_hint(const char *options, const struct model *model, const char *hint)
@@ -250,7 +267,8 @@ Test(strategy_rules, the_mtp_layer_has_shapes)
 /* Every row of the table was broken above, has a gist, and its id stands once per framework. */
 Test(strategy_rules, the_table_is_covered)
 {
-	static const char *const elsewhere[] = {"MEG-040", "MEG-041", "MEG-072", "MEG-074", NULL};
+	static const char *const elsewhere[] = {"MEG-040", "MEG-041", "MEG-072", "MEG-074",
+	    "MEG-130", NULL};
 
 	for (const struct grid_rule *rule = grid_rules; rule->id; rule++) {
 		bool covered = false;
