@@ -9,6 +9,7 @@
 #include "planner/params.h"
 #include "planner/rates.h"
 #include "planner/schedule.h"
+#include "planner/stages.h"
 #include "planner/tensors.h"
 
 /* Private to the files behind planner/estimate.h. */
@@ -90,8 +91,6 @@ struct state {
 	double weights, gradients, optimizer;
 };
 struct state state_bytes(const struct buckets *buckets, const struct strategy *strategy);
-/* FSDP2 under a pipeline: gathered once a step, reduced once a step. */
-bool fsdp_stays_gathered(const struct strategy *strategy);
 /* Elements of the buckets on one rank: dense (tensor-parallel) and expert part. */
 double local_dense(const struct buckets *buckets, const struct strategy *strategy);
 double local_expert(const struct buckets *buckets, const struct strategy *strategy);
@@ -174,21 +173,6 @@ double offload_optimizer_bytes(const struct strategy *strategy, double elements)
 /* Copies of offloaded activations that a layer's passes do not hide. */
 void offload_layer_time(const struct evaluator *evaluator, const struct strategy *strategy,
     const struct activations *activations, struct layer_time *time);
-
-/* How a strategy's stages run, as its ranks see it: DualPipe is a V on half of them. */
-struct pipeline pipeline_of(const struct strategy *strategy);
-/* Do forwards and backwards of two micro-batches hide each other's expert traffic? */
-enum pairing {
-	PAIRS_NONE,
-	PAIRS_1F1B,    /* Megatron's overlap_moe_expert_parallel_comm */
-	PAIRS_DUALPIPE /* all of it, at the cost of a share of the SMs */
-};
-enum pairing pairing_of(const struct strategy *strategy);
-/* The chunks on a rank of a stage, in the order of the model; DualPipe has those of both ends. */
-int rank_chunks(
-    const struct strategy *strategy, const struct layout *layout, int stage, int chunks[]);
-/* Copies of every weight that a data-parallel rank's worth of GPUs holds: DualPipe two. */
-int weight_copies(const struct strategy *strategy);
 
 /* Whether a chunk holds the loss head, and the MTP layers (usually the same chunk). */
 bool chunk_has_head(const struct layout *layout, int chunk);

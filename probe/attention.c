@@ -321,85 +321,192 @@ core_back(struct stage *stage, const struct dims *d, struct kept *kept)
 	    stage, COLLECTIVE_REDUCE_SCATTER, t->dv_all, t->dv, d->rows * d->v_width);
 }
 
+/* What the projections gave: its gradients, which stay until the weights have had theirs. */
+struct projected {
+	void *dq, *dk, *dv, *dlatent;
+};
+
+static struct projected
+projected_of(const struct stage *stage, const struct kept *kept)
+{
+	const struct scratch *t = &stage->scratch;
+
+	if (stage->apart)
+		return (struct projected){kept->q, kept->k, kept->v, kept->dlatent};
+	return (struct projected){t->dq, t->dk, t->dv, t->latent};
+}
+
+static void
+swap(void **a, void **b)
+{
+	void *was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* Queries, keys and values are used up: their room becomes scratch, and their gradients stay. */
+static void
+keep_projected(struct stage *stage, struct kept *kept)
+{
+	struct scratch *t = &stage->scratch;
+
+	if (!stage->apart)
+		return;
+	swap(&kept->q, &t->dq);
+	swap(&kept->k, &t->dk);
+	swap(&kept->v, &t->dv);
+}
+
+struct projections {
+	struct linear q, k, v;
+};
+
+static struct projections
+gqa_of(struct stage *stage, int64_t layer, const struct dims *d)
+{
+	struct projections p = {linear_of(stage, layer, "q", d->rows),
+	    linear_of(stage, layer, "k", d->rows), linear_of(stage, layer, "v", d->rows)};
+
+	if (!p.v.w)
+		p.v = p.k;
+	p.q.out = d->q_width;
+	return p;
+}
+
 static int
 project_gqa_back(
     struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *dn1)
 {
-	struct linear q = linear_of(stage, layer, "q", d->rows);
-	struct linear k = linear_of(stage, layer, "k", d->rows);
-	struct linear v = linear_of(stage, layer, "v", d->rows);
-	struct scratch *t = &stage->scratch;
-	const void *x = rows_gather(stage, kept->n1, d->tokens, d->h, t->full);
-	void *partial = rows_partial(stage, dn1, t->part);
+	struct projections l = gqa_of(stage, layer, d);
+	struct projected p = projected_of(stage, kept);
+	void *partial = rows_partial(stage, dn1, stage->scratch.part);
 
-	if (!v.w)
-		v = k;
-	q.out = d->q_width;
-	if (!x || linear_back_weight(stage, &q, t->dq, d->q_width, x, d->h) != 0 ||
-	    linear_back_weight(stage, &k, t->dk, d->k_width, x, d->h) != 0 ||
-	    linear_back_weight(stage, &v, t->dv, d->v_width, x, d->h) != 0 ||
-	    linear_back_input(stage, &q, t->dq, d->q_width, partial, d->h, 0) != 0 ||
-	    linear_back_input(stage, &k, t->dk, d->k_width, partial, d->h, 1) != 0 ||
-	    linear_back_input(stage, &v, t->dv, d->v_width, partial, d->h, 1) != 0)
+	if (linear_back_input(stage, &l.q, p.dq, d->q_width, partial, d->h, 0) != 0 ||
+	    linear_back_input(stage, &l.k, p.dk, d->k_width, partial, d->h, 1) != 0 ||
+	    linear_back_input(stage, &l.v, p.dv, d->v_width, partial, d->h, 1) != 0)
 		return -1;
 	return rows_reduce(stage, partial, d->tokens, d->h, dn1);
 }
 
-/* Gradient of the latents: rows of the group into t->dwide, own tokens into t->latent. */
 static int
-latent_back(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
+project_gqa_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
 {
-	struct scratch *t = &stage->scratch;
-	struct linear q = linear_of(stage, layer, "q_up", d->rows);
-	struct linear k = linear_of(stage, layer, "kv_up", d->rows), v = k;
-	void *partial = rows_partial(stage, t->latent, t->dwide);
-	void *kv = act_at(stage, kept->latent, d->q_rank), *dkv = act_at(stage, partial, d->q_rank);
+	struct projections l = gqa_of(stage, layer, d);
+	struct projected p = projected_of(stage, kept);
+	const void *x = rows_gather(stage, kept->n1, d->tokens, d->h, stage->scratch.full);
 
-	k.out = d->k_width;
-	v.out = d->v_width;
-	v.w = act_at(stage, k.w, d->k_width * k.in);
-	v.dw = k.dw + d->k_width * k.in;
+	if (!x || linear_back_weight(stage, &l.q, p.dq, d->q_width, x, d->h) != 0 ||
+	    linear_back_weight(stage, &l.k, p.dk, d->k_width, x, d->h) != 0)
+		return -1;
+	return linear_back_weight(stage, &l.v, p.dv, d->v_width, x, d->h);
+}
+
+/* Up from the latents. */
+static struct projections
+mla_of(struct stage *stage, int64_t layer, const struct dims *d)
+{
+	struct projections p = {.q = linear_of(stage, layer, "q_up", d->rows),
+	    .k = linear_of(stage, layer, "kv_up", d->rows)};
+
+	p.v = p.k;
+	p.k.out = d->k_width;
+	p.v.out = d->v_width;
+	p.v.w = act_at(stage, p.k.w, d->k_width * p.k.in);
+	p.v.dw = p.k.dw + d->k_width * p.k.in;
+	return p;
+}
+
+/* Gradient of the latents: rows of the group into t->dwide, own tokens where they stay. */
+static int
+latent_back(struct stage *stage, int64_t layer, const struct dims *d, const struct projected *p)
+{
+	struct projections l = mla_of(stage, layer, d);
+	void *partial = rows_partial(stage, p->dlatent, stage->scratch.dwide);
+	void *dkv = act_at(stage, partial, d->q_rank);
+
 	if (clear(stage, partial, d->rows * d->latent) != 0 ||
-	    linear_back_weight(stage, &k, t->dk, d->k_width, kv, d->latent) != 0 ||
-	    linear_back_weight(stage, &v, t->dv, d->v_width, kv, d->latent) != 0 ||
-	    linear_back_input(stage, &k, t->dk, d->k_width, dkv, d->latent, 0) != 0 ||
-	    linear_back_input(stage, &v, t->dv, d->v_width, dkv, d->latent, 1) != 0)
+	    linear_back_input(stage, &l.k, p->dk, d->k_width, dkv, d->latent, 0) != 0 ||
+	    linear_back_input(stage, &l.v, p->dv, d->v_width, dkv, d->latent, 1) != 0)
 		return -1;
 	if (d->q_rank &&
-	    (linear_back_weight(stage, &q, t->dq, d->q_width, kept->latent, d->latent) != 0 ||
-		linear_back_input(stage, &q, t->dq, d->q_width, partial, d->latent, 0) != 0))
+	    linear_back_input(stage, &l.q, p->dq, d->q_width, partial, d->latent, 0) != 0)
 		return -1;
-	return rows_reduce(stage, partial, d->tokens, d->latent, t->latent);
+	return rows_reduce(stage, partial, d->tokens, d->latent, p->dlatent);
 }
 
 static int
 project_mla_back(
     struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *dn1)
 {
-	struct scratch *t = &stage->scratch;
 	struct linear q_down = linear_of(stage, layer, "q_down", d->tokens);
 	struct linear kv_down = linear_of(stage, layer, "kv_down", d->tokens);
 	struct linear q = linear_of(stage, layer, "q", d->rows);
-	void *partial = rows_partial(stage, dn1, t->part),
-	     *dkv = act_at(stage, t->latent, d->q_rank);
-	const void *x;
+	struct projected p = projected_of(stage, kept);
+	void *partial = rows_partial(stage, dn1, stage->scratch.part),
+	     *dkv = act_at(stage, p.dlatent, d->q_rank);
 
-	if (latent_back(stage, layer, d, kept) != 0)
+	if (latent_back(stage, layer, d, &p) != 0)
 		return -1;
 	if (d->q_rank) {
-		if (linear_back_weight(stage, &q_down, t->latent, d->latent, kept->n1, d->h) != 0 ||
-		    linear_back_input(stage, &q_down, t->latent, d->latent, dn1, d->h, 0) != 0)
+		if (linear_back_input(stage, &q_down, p.dlatent, d->latent, dn1, d->h, 0) != 0)
 			return -1;
-	} else {
-		x = rows_gather(stage, kept->n1, d->tokens, d->h, t->full);
-		if (!x || linear_back_weight(stage, &q, t->dq, d->q_width, x, d->h) != 0 ||
-		    linear_back_input(stage, &q, t->dq, d->q_width, partial, d->h, 0) != 0 ||
-		    rows_reduce(stage, partial, d->tokens, d->h, dn1) != 0)
-			return -1;
-	}
-	if (linear_back_weight(stage, &kv_down, dkv, d->latent, kept->n1, d->h) != 0)
+	} else if (linear_back_input(stage, &q, p.dq, d->q_width, partial, d->h, 0) != 0 ||
+		   rows_reduce(stage, partial, d->tokens, d->h, dn1) != 0) {
 		return -1;
+	}
 	return linear_back_input(stage, &kv_down, dkv, d->latent, dn1, d->h, 1);
+}
+
+static int
+project_mla_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
+{
+	struct linear q_down = linear_of(stage, layer, "q_down", d->tokens);
+	struct linear kv_down = linear_of(stage, layer, "kv_down", d->tokens);
+	struct linear q = linear_of(stage, layer, "q", d->rows);
+	struct projections l = mla_of(stage, layer, d);
+	struct projected p = projected_of(stage, kept);
+	const void *kv = act_at(stage, kept->latent, d->q_rank), *x;
+	const void *dkv = act_at(stage, p.dlatent, d->q_rank);
+
+	if (linear_back_weight(stage, &l.k, p.dk, d->k_width, kv, d->latent) != 0 ||
+	    linear_back_weight(stage, &l.v, p.dv, d->v_width, kv, d->latent) != 0 ||
+	    linear_back_weight(stage, &kv_down, dkv, d->latent, kept->n1, d->h) != 0)
+		return -1;
+	if (d->q_rank) {
+		if (linear_back_weight(stage, &l.q, p.dq, d->q_width, kept->latent, d->latent) != 0)
+			return -1;
+		return linear_back_weight(stage, &q_down, p.dlatent, d->latent, kept->n1, d->h);
+	}
+	x = rows_gather(stage, kept->n1, d->tokens, d->h, stage->scratch.full);
+	return x ? linear_back_weight(stage, &q, p.dq, d->q_width, x, d->h) : -1;
+}
+
+/* dy: the gradient of what the output projection gave, all rows of the group. */
+static int
+all_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
+    const void *dy)
+{
+	struct linear out = linear_of(stage, layer, "o", d->rows);
+	struct session *s = stage->s;
+	int result;
+
+	part_begin(s, PART_ATTENTION, STREAM_COMPUTE);
+	result = linear_back_weight(stage, &out, dy, d->h, kept->o, d->o_width);
+	if (result == 0)
+		result = d->mla ? project_mla_weights(stage, layer, d, kept)
+				: project_gqa_weights(stage, layer, d, kept);
+	part_end(s, STREAM_COMPUTE);
+	return result;
+}
+
+int
+attention_weights(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *dx1)
+{
+	const void *dy = rows_gather(stage, dx1, d->tokens, d->h, stage->scratch.full2);
+
+	return dy ? all_weights(stage, layer, d, kept, dy) : -1;
 }
 
 int
@@ -415,14 +522,13 @@ attention_backward(struct stage *stage, int64_t layer, const struct dims *d, str
 	if (!dy)
 		return -1;
 	part_begin(s, PART_ATTENTION, STREAM_COMPUTE);
-	result = linear_back_weight(stage, &out, dy, d->h, kept->o, d->o_width);
-	if (result == 0)
-		result = linear_back_input(stage, &out, dy, d->h, t->attention, d->o_width, 0);
+	result = linear_back_input(stage, &out, dy, d->h, t->attention, d->o_width, 0);
 	if (result == 0)
 		result = core_back(stage, d, kept);
+	keep_projected(stage, kept);
+	if (result == 0)
+		result = d->mla ? project_mla_back(stage, layer, d, kept, dn1)
+				: project_gqa_back(stage, layer, d, kept, dn1);
 	part_end(s, STREAM_COMPUTE);
-	if (result != 0)
-		return -1;
-	return d->mla ? project_mla_back(stage, layer, d, kept, dn1)
-		      : project_gqa_back(stage, layer, d, kept, dn1);
+	return result == 0 && !stage->apart ? all_weights(stage, layer, d, kept, dy) : result;
 }

@@ -212,30 +212,54 @@ experts_forward(struct stage *stage, int64_t layer, const struct routing *r, con
 	return result;
 }
 
-/* dy in t->united2 (expert order); the gradient of the permuted rows goes there too. */
+/* Gradients of what the experts gave and of what their activation saw, both in expert order. */
+struct expert_gradients {
+	void *dy, *dfc1;
+};
+
+/* They stay until the weights have had theirs, where what was returned, and that, was. */
+static struct expert_gradients
+gradients_of(const struct stage *stage, const struct kept *kept)
+{
+	const struct scratch *t = &stage->scratch;
+
+	if (stage->apart)
+		return (struct expert_gradients){kept->returned, kept->fc1_expert};
+	return (struct expert_gradients){t->united2, t->expert_wide};
+}
+
+static int
+experts_weights(struct stage *stage, int64_t layer, const struct routing *r, struct kept *kept)
+{
+	struct expert_gradients g = gradients_of(stage, kept);
+
+	if (experts_product(
+		stage, PRODUCT_BACK_WEIGHT, layer, "expert_fc2", r, g.dy, kept->act, NULL) != 0)
+		return -1;
+	return experts_product(
+	    stage, PRODUCT_BACK_WEIGHT, layer, "expert_fc1", r, g.dfc1, kept->permuted, NULL);
+}
+
+/* The gradient of the permuted rows goes to t->united2. */
 static int
 experts_backward(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
     struct kept *kept)
 {
+	struct expert_gradients g = gradients_of(stage, kept);
 	struct scratch *t = &stage->scratch;
-	void *dy = t->united2;
 	int result;
 
 	part_begin(stage->s, PART_EXPERTS, STREAM_COMPUTE);
 	result = experts_product(
-	    stage, PRODUCT_BACK_WEIGHT, layer, "expert_fc2", r, dy, kept->act, NULL);
+	    stage, PRODUCT_BACK_INPUT, layer, "expert_fc2", r, g.dy, NULL, t->expert_dnarrow);
+	if (result == 0)
+		result = activate_back(
+		    stage, d, g.dfc1, t->expert_dnarrow, kept->fc1_expert, r->united, d->expert);
+	if (result == 0 && !stage->apart)
+		result = experts_weights(stage, layer, r, kept);
 	if (result == 0)
 		result = experts_product(
-		    stage, PRODUCT_BACK_INPUT, layer, "expert_fc2", r, dy, NULL, t->expert_dnarrow);
-	if (result == 0)
-		result = activate_back(stage, d, t->expert_wide, t->expert_dnarrow,
-		    kept->fc1_expert, r->united, d->expert);
-	if (result == 0)
-		result = experts_product(stage, PRODUCT_BACK_WEIGHT, layer, "expert_fc1", r,
-		    t->expert_wide, kept->permuted, NULL);
-	if (result == 0)
-		result = experts_product(
-		    stage, PRODUCT_BACK_INPUT, layer, "expert_fc1", r, t->expert_wide, NULL, dy);
+		    stage, PRODUCT_BACK_INPUT, layer, "expert_fc1", r, g.dfc1, NULL, t->united2);
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
 }
@@ -292,23 +316,39 @@ routed_forward(struct stage *stage, int64_t layer, const struct routing *r, cons
 	return result;
 }
 
+/* The gradient of the logits stays until the router has had its own. */
+static void *
+dlogits_of(const struct stage *stage, const struct kept *kept)
+{
+	return stage->apart ? kept->dlogits : stage->scratch.dlogits;
+}
+
+static int
+router_weights(struct stage *stage, int64_t layer, const struct dims *d, const struct kept *kept)
+{
+	struct linear router = linear_of(stage, layer, "router", d->tokens);
+
+	return linear_back_weight(
+	    stage, &router, dlogits_of(stage, kept), d->experts, kept->n2, d->h);
+}
+
 static int
 route_back(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
     struct kept *kept, void *dn2)
 {
 	struct linear router = linear_of(stage, layer, "router", d->tokens);
-	struct scratch *t = &stage->scratch;
+	void *dlogits = dlogits_of(stage, kept);
 	int result;
 
 	part_begin(stage->s, PART_ROUTER, STREAM_COMPUTE);
 	result = KERNEL(stage,
-	    gates_back(backend(stage), t->dlogits, t->dgates, kept->gates, r->chosen, d->tokens,
-		(int)d->top_k, d->experts),
+	    gates_back(backend(stage), dlogits, stage->scratch.dgates, kept->gates, r->chosen,
+		d->tokens, (int)d->top_k, d->experts),
 	    "gates");
+	if (result == 0 && !stage->apart)
+		result = router_weights(stage, layer, d, kept);
 	if (result == 0)
-		result = linear_back_weight(stage, &router, t->dlogits, d->experts, kept->n2, d->h);
-	if (result == 0)
-		result = linear_back_input(stage, &router, t->dlogits, d->experts, dn2, d->h, 1);
+		result = linear_back_input(stage, &router, dlogits, d->experts, dn2, d->h, 1);
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
 }
@@ -330,7 +370,8 @@ routed_backward(struct stage *stage, int64_t layer, const struct routing *r, con
 	part_end(stage->s, STREAM_COMPUTE);
 	rows = result == 0 ? exchange(stage, r, true, PART_COMBINE, t->sent, t->received) : NULL;
 	rows = rows ? unite(stage, r, rows) : NULL;
-	if (!rows || permute(stage, t->united2, rows, r->to_expert, r->united) != 0 ||
+	if (!rows ||
+	    permute(stage, gradients_of(stage, kept).dy, rows, r->to_expert, r->united) != 0 ||
 	    experts_backward(stage, layer, r, d, kept) != 0 ||
 	    permute(stage, t->united, t->united2, r->from_expert, r->united) != 0)
 		return -1;
@@ -364,6 +405,27 @@ ffn_forward(struct stage *stage, int64_t layer, int64_t micro_batch, const struc
 	    KERNEL(stage, add(backend(stage), out, first, d->tokens * d->h), "residual") != 0)
 		return -1;
 	return 0;
+}
+
+int
+ffn_weights(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
+    struct kept *kept, const void *dout)
+{
+	const struct routing *r = routing_of(&stage->routings, layer, micro_batch);
+	int result = 0;
+
+	if (d->experts) {
+		part_begin(stage->s, PART_EXPERTS, STREAM_COMPUTE);
+		result = experts_weights(stage, layer, r, kept);
+		part_end(stage->s, STREAM_COMPUTE);
+		part_begin(stage->s, PART_ROUTER, STREAM_COMPUTE);
+		if (result == 0)
+			result = router_weights(stage, layer, d, kept);
+		part_end(stage->s, STREAM_COMPUTE);
+	}
+	if (result == 0 && (d->dense || d->shared))
+		result = mlp_weights(stage, layer, d, kept, dout);
+	return result;
 }
 
 int

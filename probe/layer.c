@@ -5,6 +5,11 @@
  * x1 = x + attention(norm(x)), out = x1 + ffn(norm(x1)). Full recompute runs a layer's forward
  * again in front of its backward; selective recompute runs the named modules again, each from
  * what is still there.
+ * A backward in two (Qi et al., arXiv 2401.10241): the products with weights first, those that give
+ * the weights' gradients in a pass of their own. Until then each product's input and the gradient
+ * of its output stay; the latter take the place of what only the first half needed: x1, the inputs
+ * of layers, queries, keys and values, inputs of activations, what experts returned. Norms, whose
+ * gradients cost no product, have theirs in the first half.
  */
 #include "probe/stage.h"
 
@@ -98,13 +103,26 @@ layer_backward(struct stage *stage, int64_t layer, int64_t micro_batch, struct k
 {
 	struct norm first = {layer, "norms", 0}, second = {layer, "norms", 1};
 	struct scratch *t = &stage->scratch;
+	void *dx1 = stage->apart ? kept->x1 : t->t3;
 	struct dims d;
 
 	dims_of(stage->shape, shape_kind(stage->shape, layer), &d);
 	if ((stage->replayed && replay_modules(stage, layer, micro_batch, &d, kept) != 0) ||
 	    ffn_backward(stage, layer, micro_batch, &d, kept, dout, t->t2) != 0 ||
-	    norm_backward(stage, second, kept->x1, t->t2, dout, t->t3) != 0 ||
-	    attention_backward(stage, layer, &d, kept, t->t3, t->t2) != 0)
+	    norm_backward(stage, second, kept->x1, t->t2, dout, dx1) != 0 ||
+	    attention_backward(stage, layer, &d, kept, dx1, t->t2) != 0)
 		return -1;
-	return norm_backward(stage, first, kept->x, t->t2, t->t3, dx);
+	return norm_backward(stage, first, kept->x, t->t2, dx1, dx);
+}
+
+int
+layer_weights(
+    struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, const void *dout)
+{
+	struct dims d;
+
+	dims_of(stage->shape, shape_kind(stage->shape, layer), &d);
+	if (ffn_weights(stage, layer, micro_batch, &d, kept, dout) != 0)
+		return -1;
+	return attention_weights(stage, layer, &d, kept, kept->x1);
 }

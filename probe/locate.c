@@ -5,12 +5,14 @@
  * Members are those of the framework's own list of groups (model/groups.h), rank order and all. A
  * group that a list has in parts (torchtitan's shards and replicas) is joined; one that it leaves
  * out, because its axis is one rank long there, is the rank alone. The pipeline is the slowest axis
- * of all frameworks.
+ * of all frameworks. DualPipe has every chunk on two stages: those who sum its gradients are twice
+ * as many.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "planner/stages.h"
 #include "probe/locate.h"
 
 /* Kinds whose axes together are the group's: the first row of two that the list has. */
@@ -142,10 +144,23 @@ pipeline_ranks(const struct session *s, int32_t *ranks, int *n)
 		ranks[*n] = s->rank % stage + *n * stage;
 }
 
+/*
+ * DualPipe: the ranks of the stage as far from the other end, which hold copies of the same chunks.
+ */
+static void
+add_mirrored(const struct session *s, int32_t *ranks, int *n)
+{
+	int pp = (int)s->plan->strategy.pp, stage = s->world / pp, had = *n, i;
+
+	for (i = 0; i < had; i++)
+		ranks[(*n)++] = (pp - 1 - ranks[i] / stage) * stage + ranks[i] % stage;
+}
+
 int
 session_locate(struct session *s, int which, struct group_comm *group)
 {
 	int64_t degree = degree_of(&s->plan->strategy, which);
+	bool copied = which == GROUP_DP_CP || which == GROUP_EXPERT_DP;
 	const char *const *names = degree > 1 ? choose_kinds(s, which) : NULL;
 	int32_t *ranks = arena_array(s->arena, (size_t)s->world + 1, sizeof(*ranks));
 	int n = 1, i;
@@ -164,6 +179,8 @@ session_locate(struct session *s, int which, struct group_comm *group)
 		return control_fail(s->control,
 		    "the plan's groups of '%s' have %d ranks, its degrees give %lld",
 		    names ? names[0] : "no name", n, (long long)degree);
+	if (copied && weight_copies(&s->plan->strategy) > 1)
+		add_mirrored(s, ranks, &n);
 	qsort(ranks, (size_t)n, sizeof(*ranks), compare_ranks);
 	for (i = 0; ranks[i] != s->rank; i++)
 		;

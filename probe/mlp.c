@@ -86,33 +86,73 @@ mlp_forward(struct stage *stage, int64_t layer, const struct dims *d, struct kep
 	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, out) : -1;
 }
 
+/* The gradient of what the activation saw; until the weights have had theirs it stays there. */
+static void *
+dfc1_of(const struct stage *stage, const struct mlp *m)
+{
+	return stage->apart ? m->fc1 : stage->scratch.dwide;
+}
+
+static int
+one_weights(struct stage *stage, int64_t layer, const struct dims *d, struct mlp m, const void *x,
+    const void *dy)
+{
+	struct linear in = linear_of(stage, layer, m.first, d->rows);
+	struct linear out = linear_of(stage, layer, m.second, d->rows);
+
+	if (linear_back_weight(stage, &out, dy, d->h, m.act, m.width) != 0)
+		return -1;
+	return linear_back_weight(
+	    stage, &in, dfc1_of(stage, &m), fc1_width(d, m.width), x, d->h);
+}
+
+/* x is NULL when the weights come later. */
 static int
 one_backward(struct stage *stage, int64_t layer, const struct dims *d, struct mlp m, const void *x,
     const void *dy, void *partial, float beta)
 {
 	struct linear in = linear_of(stage, layer, m.first, d->rows);
 	struct linear out = linear_of(stage, layer, m.second, d->rows);
-	int64_t wide = fc1_width(d, m.width);
-	struct scratch *t = &stage->scratch;
+	void *dfc1 = dfc1_of(stage, &m), *dact = stage->scratch.dnarrow;
 
-	if (linear_back_weight(stage, &out, dy, d->h, m.act, m.width) != 0 ||
-	    linear_back_input(stage, &out, dy, d->h, t->dnarrow, m.width, 0) != 0 ||
-	    activate_back(stage, d, t->dwide, t->dnarrow, m.fc1, d->rows, m.width) != 0 ||
-	    linear_back_weight(stage, &in, t->dwide, wide, x, d->h) != 0)
+	if (linear_back_input(stage, &out, dy, d->h, dact, m.width, 0) != 0 ||
+	    activate_back(stage, d, dfc1, dact, m.fc1, d->rows, m.width) != 0 ||
+	    linear_back_input(stage, &in, dfc1, fc1_width(d, m.width), partial, d->h, beta) != 0)
 		return -1;
-	return linear_back_input(stage, &in, t->dwide, wide, partial, d->h, beta);
+	return x ? one_weights(stage, layer, d, m, x, dy) : 0;
+}
+
+int
+mlp_weights(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *dout)
+{
+	const void *x = rows_gather(stage, kept->n2, d->tokens, d->h, stage->scratch.full);
+	const void *dy = x ? rows_gather(stage, dout, d->tokens, d->h, stage->scratch.full2) : NULL;
+	int result = 0;
+
+	if (!dy)
+		return -1;
+	part_begin(stage->s, PART_MLP, STREAM_COMPUTE);
+	if (d->dense)
+		result = one_weights(stage, layer, d, dense_of(d, kept), x, dy);
+	if (d->shared && result == 0)
+		result = one_weights(stage, layer, d, shared_of(d, kept), x, dy);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
 }
 
 int
 mlp_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
     const void *dout, void *dn2)
 {
-	const void *x = rows_gather(stage, kept->n2, d->tokens, d->h, stage->scratch.full);
-	const void *dy = x ? rows_gather(stage, dout, d->tokens, d->h, stage->scratch.full2) : NULL;
-	void *partial = rows_partial(stage, dn2, stage->scratch.part);
+	struct scratch *t = &stage->scratch;
+	bool later = stage->apart;
+	const void *x = later ? NULL : rows_gather(stage, kept->n2, d->tokens, d->h, t->full);
+	const void *dy = rows_gather(stage, dout, d->tokens, d->h, t->full2);
+	void *partial = rows_partial(stage, dn2, t->part);
 	int result = 0;
 
-	if (!dy)
+	if (!dy || (!x && !later))
 		return -1;
 	part_begin(stage->s, PART_MLP, STREAM_COMPUTE);
 	if (d->dense)

@@ -3,7 +3,7 @@
  * Is the distributed step right?
  *
  * Every rank computes the reference for itself and compares what it holds: outputs of the last
- * layer and the losses (last stage), gradients of the first layer's input (first stage), its shard
+ * layer and the losses (last chunk), gradients of the first layer's input (first chunk), its shard
  * of every summed gradient, and the weights after the update, whose change must be Adam's first
  * step, -rate * g / (|g| + eps), wherever g is not tiny. Error: |a - b| / |b| over all numbers of a
  * kind on a rank. Tolerances: float sums of some thousand terms differ in the last digits; bf16
@@ -56,32 +56,32 @@ add_pair(struct sums *sums, double got, double wanted)
 }
 
 static void
-compare_tokens(struct session *s, const struct shape *shape, const float *got, const double *wanted,
-    int64_t tokens, struct sums *sums)
+compare_tokens(struct session *s, const struct shape *shape, int64_t mb, const float *got,
+    const double *wanted, int64_t tokens, struct sums *sums)
 {
-	int64_t h = shape->model.hidden, mb, row, i;
+	int64_t h = shape->model.hidden, row, i;
 
-	for (mb = 0; mb < shape->strategy.micro_batches; mb++)
-		for (row = 0; row < tokens; row++) {
-			const double *line = wanted + token_number(s, shape, mb, row) * h;
+	for (row = 0; row < tokens; row++) {
+		const double *line = wanted + token_number(s, shape, mb, row) * h;
 
-			for (i = 0; i < h; i++)
-				add_pair(sums, (double)got[(mb * tokens + row) * h + i], line[i]);
-		}
+		for (i = 0; i < h; i++)
+			add_pair(sums, (double)got[(mb * tokens + row) * h + i], line[i]);
+	}
 }
 
 static void
-compare_losses(struct session *s, const struct shape *shape, const float *got, const double *wanted,
-    int64_t rows, struct sums *sums)
+compare_losses(struct session *s, const struct shape *shape, int64_t mb, const float *got,
+    const double *wanted, int64_t rows, struct sums *sums)
 {
 	const struct strategy *st = &shape->strategy;
 	int64_t batches = st->micro_batches, i;
 	int64_t all = st->dp * batches * st->micro_batch * st->seq_len;
-	for (i = 0; i < (1 + shape->model.mtp_layers) * batches * rows; i++) {
-		int64_t module = i / (batches * rows), batch = i / rows % batches;
 
-		add_pair(sums, (double)got[i],
-		    wanted[module * all + group_token_number(s, shape, batch, i % rows)]);
+	for (i = 0; i < (1 + shape->model.mtp_layers) * rows; i++) {
+		int64_t module = i / rows, row = i % rows;
+
+		add_pair(sums, (double)got[(module * batches + mb) * rows + row],
+		    wanted[module * all + group_token_number(s, shape, mb, row)]);
 	}
 }
 
@@ -190,18 +190,29 @@ compare_weights(
 	return 0;
 }
 
-/* Over the micro-batches of the step and the layers that are here; the reference counts the same.
- */
+static int
+chunk_of(const struct layout *layout, int64_t layer)
+{
+	int chunk = 0;
+
+	while (chunk < last_chunk(layout) && layer >= layout->first[chunk + 1])
+		chunk++;
+	return chunk;
+}
+
+/* Over the passes that are here; the reference counts the same. */
 static void
 count_tokens(const struct stage *stage, struct part_of_rank *part)
 {
+	const struct shape *shape = stage->shape;
 	int64_t layer, mb;
 
 	for (layer = 0; layer < stage->routings.layers; layer++)
-		for (mb = 0; mb < stage->shape->strategy.micro_batches; mb++) {
+		for (mb = 0; mb < shape->strategy.micro_batches; mb++) {
 			const struct routing *r = routing_of(&stage->routings, layer, mb);
+			int chunk = chunk_of(&shape->layout, layer);
 
-			if (!r->chosen)
+			if (!r->chosen || pass_stage(shape, chunk, mb) != stage->s->pp)
 				continue;
 			part->sent += (double)r->slots;
 			part->received += (double)r->received;
@@ -214,22 +225,24 @@ static int
 compare(struct session *s, const struct stage *stage, const struct capture *capture,
     const struct reference *r, struct part_of_rank *part)
 {
-	const struct layout *layout = &stage->shape->layout;
-	int64_t tokens = stage->widest.tokens;
+	const struct shape *shape = stage->shape;
+	int64_t tokens = stage->widest.tokens, rows = stage->widest.rows, mb;
 
 	count_tokens(stage, part);
 	part->done = r != NULL;
 	if (!r)
 		return 0;
-	if (s->pp == layout->pp - 1) {
-		compare_tokens(s, stage->shape, capture->outputs, r->outputs, tokens,
-		    &part->sums[NUMERICS_OUTPUTS]);
-		compare_losses(s, stage->shape, capture->losses, r->losses, stage->widest.rows,
-		    &part->sums[NUMERICS_LOSSES]);
+	for (mb = 0; mb < shape->strategy.micro_batches; mb++) {
+		if (pass_stage(shape, last_chunk(&shape->layout), mb) == s->pp) {
+			compare_tokens(s, shape, mb, capture->outputs, r->outputs, tokens,
+			    &part->sums[NUMERICS_OUTPUTS]);
+			compare_losses(s, shape, mb, capture->losses, r->losses, rows,
+			    &part->sums[NUMERICS_LOSSES]);
+		}
+		if (pass_stage(shape, 0, mb) == s->pp)
+			compare_tokens(s, shape, mb, capture->input_gradients, r->input_gradients,
+			    tokens, &part->sums[NUMERICS_INPUT_GRADIENTS]);
 	}
-	if (s->pp == 0)
-		compare_tokens(s, stage->shape, capture->input_gradients, r->input_gradients,
-		    tokens, &part->sums[NUMERICS_INPUT_GRADIENTS]);
 	return compare_weights(s, stage, r, part->sums);
 }
 

@@ -1,14 +1,78 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * In which order does a stage run its forwards and backwards?
+ * In which order does a stage run its forwards and backwards, and of which chunks?
  *
  * The order that the planner simulated (planner/schedule.h), as a list. A forward and a backward
  * that the plan runs as one pair, to hide expert traffic, stand one behind the other. How many
  * passes are alive at once is counted on the list.
+ * DualPipe: stage r of p runs chunk r for the first half of the micro-batches, which enter at stage
+ * 0, and chunk p-1-r for the second half, which enter at stage p-1. The order of stages r and p-1-r
+ * is that of stage min(r, p-1-r) of a V over p/2 stages, its leg there being the half that enters
+ * at their own end (planner/stages.c).
  */
 #include "base/arena.h"
-#include "planner/schedule.h"
+#include "planner/stages.h"
 #include "probe/passes.h"
+
+static bool
+is_dual(const struct strategy *s)
+{
+	return s->schedule == SCHEDULE_DUALPIPE;
+}
+
+int
+pass_legs(const struct strategy *s)
+{
+	return is_dual(s) || schedule_is_vee(s->schedule) ? LEGS : 1;
+}
+
+bool
+ends_meet(const struct strategy *s)
+{
+	return s->pp == 1 || pass_legs(s) == LEGS;
+}
+
+int
+last_chunk(const struct layout *layout)
+{
+	return layout->pp * layout->vpp - 1;
+}
+
+/* DualPipe's second half of the micro-batches. */
+static bool
+enters_behind(const struct strategy *s, int64_t micro_batch)
+{
+	return is_dual(s) && micro_batch >= s->micro_batches / 2;
+}
+
+int
+pass_stage(const struct shape *shape, int chunk, int64_t micro_batch)
+{
+	int stage = layout_stage(&shape->layout, chunk);
+
+	return enters_behind(&shape->strategy, micro_batch) ? shape->layout.pp - 1 - stage : stage;
+}
+
+int64_t
+pass_number(const struct shape *shape, int chunk, int64_t micro_batch)
+{
+	int64_t virtual_stage = chunk / shape->layout.pp;
+
+	return virtual_stage * shape->strategy.micro_batches + micro_batch;
+}
+
+bool
+stage_holds(const struct shape *shape, int stage, int chunk)
+{
+	int chunks[LAYOUT_MAX_CHUNKS];
+	int n = rank_chunks(&shape->strategy, &shape->layout, stage, chunks), i;
+
+	for (i = 0; i < n && chunks[i] != chunk; i++)
+		;
+	return i < n;
+}
+
+/* --- the list ----------------------------------------------------------------------------- */
 
 static void
 count_alive(struct passes *passes, int last)
@@ -18,58 +82,93 @@ count_alive(struct passes *passes, int last)
 
 	for (i = 0; i < passes->n; i++) {
 		const struct pass_op *op = &passes->ops[i];
-		int change = op->backward ? -1 : 1;
 
-		alive += change;
-		if (op->virtual_stage == last)
-			alive_last += change;
+		if (op->kind == PASS_FORWARD) {
+			alive++;
+			alive_last += op->chunk == last;
+		}
 		if (alive > passes->alive)
 			passes->alive = alive;
 		if (alive_last > passes->alive_last)
 			passes->alive_last = alive_last;
+		if (op->kind == PASS_BACKWARD || op->kind == PASS_WEIGHT)
+			alive--;
+		if (op->kind == PASS_BACKWARD || op->kind == PASS_INPUT)
+			alive_last -= op->chunk == last;
 	}
 }
 
+struct order {
+	const struct shape *shape;
+	struct pipeline pipeline;
+	int stage;
+	bool mirrored; /* DualPipe's second half of the stages */
+};
+
+static struct order
+order_of(const struct shape *shape, int stage)
+{
+	struct order order = {shape, pipeline_of(&shape->strategy), stage, false};
+
+	if (is_dual(&shape->strategy) && stage >= order.pipeline.pp) {
+		order.mirrored = true;
+		order.stage = (int)shape->strategy.pp - 1 - stage;
+	}
+	return order;
+}
+
+static struct pass_op
+pass_at(const struct order *order, enum pass kind, int virtual_stage, int64_t micro_batch)
+{
+	const struct strategy *s = &order->shape->strategy;
+	struct pass_op op = {.kind = kind,
+	    .leg = virtual_stage == 1 && pass_legs(s) == LEGS ? LEG_BACK : LEG_ON,
+	    .chunk = pipeline_chunk(&order->pipeline, order->stage, virtual_stage),
+	    .virtual_stage = virtual_stage,
+	    .micro_batch = micro_batch};
+
+	if (is_dual(s)) {
+		op.leg = (virtual_stage == 1) != order->mirrored ? LEG_BACK : LEG_ON;
+		op.micro_batch += op.leg == LEG_BACK ? s->micro_batches / 2 : 0;
+	}
+	op.number = pass_number(order->shape, op.chunk, op.micro_batch);
+	return op;
+}
+
 static void
-add(struct passes *passes, int64_t micro_batch, int virtual_stage, bool backward)
+add(struct passes *passes, struct pass_op op)
 {
-	passes->ops[passes->n++] = (struct pass_op){micro_batch, virtual_stage, backward};
+	passes->splits = passes->splits || op.kind == PASS_WEIGHT;
+	passes->ops[passes->n++] = op;
 }
 
-/* Micro-batches that go through all virtual stages together: planner/stages.c. */
-static int
-group_of(const struct strategy *s)
+static void
+add_op(struct passes *passes, const struct order *order, const struct schedule_op *op)
 {
-	int64_t rounds = s->micro_batches / s->pp;
+	bool pair = op->pass == PASS_PAIR;
+	struct pass_op first = pass_at(
+	    order, pair ? PASS_FORWARD : op->pass, op->virtual_stage, op->micro_batch);
 
-	if (s->framework == FRAMEWORK_TORCHTITAN && rounds > 0 && s->micro_batches % rounds == 0)
-		return (int)(s->micro_batches / rounds);
-	return (int)s->pp;
+	first.paired = pair;
+	add(passes, first);
+	if (pair)
+		add(passes, pass_at(order, PASS_BACKWARD, op->back_virtual_stage,
+				op->back_micro_batch));
 }
 
-/* plan_runnable() lets no schedule through that splits its backwards. */
 void
 passes_make(struct passes *passes, struct arena *arena, const struct shape *shape, int stage)
 {
 	const struct strategy *s = &shape->strategy;
-	struct pipeline pipeline = {.order = ORDER_1F1B,
-	    .pp = (int)s->pp,
-	    .vpp = (int)s->vpp,
-	    .group = group_of(s),
-	    .micro_batches = s->micro_batches,
-	    .paired = s->framework == FRAMEWORK_MEGATRON && s->overlap & OVERLAP_EP && s->ep > 1 &&
-		      (s->pp == 1 || s->vpp > 1)};
+	struct order order = order_of(shape, stage);
 	struct schedule_walk *walk = arena_alloc(arena, sizeof(*walk));
 	struct schedule_op op;
 
-	*passes = (struct passes){0};
-	passes->ops =
-	    arena_array(arena, (size_t)(2 * s->micro_batches * s->vpp), sizeof(*passes->ops));
-	schedule_begin(walk, &pipeline, stage);
-	while (schedule_next(walk, &op)) {
-		add(passes, op.micro_batch, op.virtual_stage, op.pass == PASS_BACKWARD);
-		if (op.pass == PASS_PAIR)
-			add(passes, op.back_micro_batch, op.back_virtual_stage, true);
-	}
-	count_alive(passes, (int)s->vpp - 1);
+	*passes = (struct passes){
+	    .numbers = s->micro_batches * s->vpp, .each = order.pipeline.micro_batches};
+	passes->ops = arena_array(arena, 3 * (size_t)passes->numbers, sizeof(*passes->ops));
+	schedule_begin(walk, &order.pipeline, order.stage);
+	while (schedule_next(walk, &op))
+		add_op(passes, &order, &op);
+	count_alive(passes, last_chunk(&shape->layout));
 }

@@ -12,6 +12,8 @@
 #include "base/doc.h"
 #include "base/field.h"
 #include "base/sha256.h"
+#include "planner/stages.h"
+#include "probe/passes.h"
 #include "probe/plan_file.h"
 
 double
@@ -161,6 +163,7 @@ read_strategy(
 		    (long long)plan->strategy.micro_batches);
 	layout_parse(
 	    &plan->layout, layout->text, plan->model, (int)plan->strategy.pp, diags, layout->loc);
+	plan->layout.vee = schedule_is_vee(plan->strategy.schedule);
 }
 
 static int
@@ -292,17 +295,15 @@ plan_runnable(const struct probe_plan *plan, struct diags *diags)
 
 	if (s->gtp > 1 || s->egtp > 1)
 		cannot(diags, "GTP or EGTP", "plan with --gtp 1 --egtp 1");
-	if (s->zero > 2 && s->pp > 1 && s->dp * s->cp * s->edp > 1)
+	if (s->zero > 2 && s->pp > 1 && s->dp * s->cp * s->edp > 1 && !fsdp_stays_gathered(s))
 		cannot(diags, "sharded weights on several pipeline stages",
 		    "plan with --pin zero=1 or pp=1");
-	if (s->zero > 1 && s->pp > 1 && (plan->model->tied || plan->model->mtp_layers > 0))
+	if (s->zero > 1 && !fsdp_stays_gathered(s) && !ends_meet(s) &&
+	    (plan->model->tied || plan->model->mtp_layers > 0))
 		cannot(diags, "sharded gradients of an embedding that two stages hold",
 		    "plan with --pin zero=1 or pp=1");
 	if (s->zero > 1 && s->dp_replicate > 1)
 		cannot(diags, "hybrid sharding", "plan with --pin dp_replicate=1");
-	if (s->schedule != SCHEDULE_1F1B && s->schedule != SCHEDULE_INTERLEAVED)
-		cannot(diags, schedule_names[s->schedule],
-		    "its schedules are 1f1b and interleaved, whose backwards are one pass");
 	if (plan->layout.mtp_back > 0 && plan->model->mtp_layers > 0)
 		cannot(diags, "MTP layers on another stage than the loss",
 		    "plan with a layout whose last stage has them");

@@ -54,8 +54,8 @@ struct probe_plan {
 struct probe_plan *plan_read(struct arena *arena, struct diags *diags, const char *path);
 
 /*
- * Whether the probe can run it: a schedule whose backwards are one pass, attention that has a
- * stand-in, and the like. -1 after errors that name what it cannot.
+ * Whether the probe can run it: attention that has a stand-in, and the like. -1 after errors that
+ * name what it cannot.
  */
 int plan_runnable(const struct probe_plan *plan, struct diags *diags);
 /* Notes of what is run as something simpler. */

@@ -20,9 +20,13 @@ enum stream {
 	STREAM_COMPUTE,
 	STREAM_COMM,	 /* tensor, context and expert groups, and gradients */
 	STREAM_FORWARD,	 /* pipeline hand-off, one stream a direction and end, */
-	STREAM_BACKWARD, /* so that no send waits behind a receive */
+	STREAM_BACKWARD, /* so that no send waits behind a receive; */
 	STREAM_FORWARD_IN,
 	STREAM_BACKWARD_IN,
+	STREAM_FORWARD_2, /* once more for forwards from the last rank to the first */
+	STREAM_BACKWARD_2,
+	STREAM_FORWARD_IN_2,
+	STREAM_BACKWARD_IN_2,
 	STREAM_BESIDE, /* gradients and weights, beside the computation */
 	STREAMS
 };
@@ -144,7 +148,7 @@ struct backend_ops {
 	/* din[t] = sum of the k rows of dout that slots[t] names */
 	int (*gather_back)(struct backend *b, void *din, const void *dout, const int32_t *slots,
 	    int64_t tokens, int top_k, int64_t width);
-	/* pairs (gate, up) of a row of 2*width: silu(gate) * up */
+	/* pairs (gate, up) of a row of 2*width: silu(gate) * up; din may be `in` */
 	int (*swiglu)(struct backend *b, void *out, const void *in, int64_t rows, int64_t width);
 	int (*swiglu_back)(struct backend *b, void *din, const void *dout, const void *in,
 	    int64_t rows, int64_t width);
@@ -153,7 +157,7 @@ struct backend_ops {
 	    struct backend *b, void *din, const void *dout, const void *in, int64_t n);
 	int (*norm)(struct backend *b, void *out, const void *in, const void *scale, int64_t rows,
 	    int64_t width);
-	/* din is overwritten, dscale (float) is added to */
+	/* din is overwritten and may be `in`, dscale (float) is added to */
 	int (*norm_back)(struct backend *b, void *din, float *dscale, const void *dout,
 	    const void *in, const void *scale, int64_t rows, int64_t width);
 	int (*add)(struct backend *b, void *to, const void *from, int64_t n);

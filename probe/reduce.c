@@ -6,8 +6,10 @@
  * it: a layer's gradients go out behind its last backward, beside the backward of the layers in
  * front of it, and its updated weights come back beside the forward of the layer in front of it.
  * Weights with copies of another kind (copies.c, embedding) and those of no layer wait for the end.
+ * So do all with DualPipe: the two stages that hold a chunk are done with it at different times.
  */
 #include "base/arena.h"
+#include "planner/stages.h"
 #include "probe/weights.h"
 
 /* To 16 bytes of bf16: products and kernels load that much at once. */
@@ -73,6 +75,7 @@ pieces_make(const struct session *s, const struct shape *shape, struct weights *
 	int i;
 
 	weights->planned = weights->stage < 2 && (shape->strategy.overlap & OVERLAP_DP) != 0 &&
+			   weight_copies(&shape->strategy) == 1 &&
 			   (s->groups[GROUP_DP_CP].size > 1 || s->groups[GROUP_EXPERT_DP].size > 1);
 	weights->overlap = weights->planned;
 	for (i = 0; i < weights->n_units * BUCKETS; i++)

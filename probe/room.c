@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "planner/stages.h"
 #include "probe/room.h"
 
 struct owned {
@@ -99,12 +100,13 @@ find_widest(const struct stage *stage, int place, struct widest *w)
 {
 	const struct shape *shape = stage->shape;
 	const struct layout *layout = &shape->layout;
+	int chunks[LAYOUT_MAX_CHUNKS], n, v;
 	int64_t layer;
-	int v;
 
 	memset(w, 0, sizeof(*w));
-	for (v = 0; v < layout->vpp; v++) {
-		int chunk = v * layout->pp + stage->s->pp;
+	n = rank_chunks(&shape->strategy, layout, stage->s->pp, chunks);
+	for (v = 0; v < n; v++) {
+		int chunk = chunks[v];
 
 		for (layer = layout->first[chunk]; layer < layout->first[chunk + 1]; layer++)
 			if (place < 0 || layer - layout->first[chunk] == place)
@@ -139,8 +141,10 @@ enum size {
 	SIZE_UNITED,
 	SIZE_EXPERT,
 	SIZE_EXPERT_ACT,
-	SIZE_SLOTS,
 	SIZE_GATES,
+	SIZE_RETURNED,
+	SIZE_OWN_LATENT,
+	SIZE_ROUTED,
 	SIZES
 };
 
@@ -150,24 +154,27 @@ static const struct kept_row {
 	size_t offset;
 	enum size size;
 	unsigned replayed_by;
+	bool waits; /* there only where gradients of weights come later */
 } kept_rows[] = {
-    {KEPT(n1), SIZE_TOKENS, MODULE_LAYERNORM},
-    {KEPT(x1), SIZE_TOKENS, 0},
-    {KEPT(n2), SIZE_TOKENS, MODULE_LAYERNORM},
-    {KEPT(latent), SIZE_LATENT, 0},
-    {KEPT(q), SIZE_Q, MODULE_MLA_UP_PROJ},
-    {KEPT(k), SIZE_K, MODULE_MLA_UP_PROJ},
-    {KEPT(v), SIZE_V, MODULE_MLA_UP_PROJ},
-    {KEPT(o), SIZE_O, 0},
-    {KEPT(fc1_dense), SIZE_DENSE, MODULE_MLP},
-    {KEPT(act_dense), SIZE_DENSE_ACT, MODULE_MLP},
-    {KEPT(fc1_shared), SIZE_SHARED, MODULE_SHARED_EXPERTS | MODULE_MOE},
-    {KEPT(act_shared), SIZE_SHARED_ACT, MODULE_SHARED_EXPERTS | MODULE_MOE},
-    {KEPT(permuted), SIZE_UNITED, MODULE_MOE},
-    {KEPT(fc1_expert), SIZE_EXPERT, MODULE_MOE},
-    {KEPT(act), SIZE_EXPERT_ACT, MODULE_MOE | MODULE_MOE_ACT},
-    {KEPT(returned), SIZE_SLOTS, MODULE_MOE},
-    {KEPT(gates), SIZE_GATES, MODULE_MOE},
+    {KEPT(n1), SIZE_TOKENS, MODULE_LAYERNORM, false},
+    {KEPT(x1), SIZE_TOKENS, 0, false},
+    {KEPT(n2), SIZE_TOKENS, MODULE_LAYERNORM, false},
+    {KEPT(latent), SIZE_LATENT, 0, false},
+    {KEPT(q), SIZE_Q, MODULE_MLA_UP_PROJ, false},
+    {KEPT(k), SIZE_K, MODULE_MLA_UP_PROJ, false},
+    {KEPT(v), SIZE_V, MODULE_MLA_UP_PROJ, false},
+    {KEPT(o), SIZE_O, 0, false},
+    {KEPT(fc1_dense), SIZE_DENSE, MODULE_MLP, false},
+    {KEPT(act_dense), SIZE_DENSE_ACT, MODULE_MLP, false},
+    {KEPT(fc1_shared), SIZE_SHARED, MODULE_SHARED_EXPERTS | MODULE_MOE, false},
+    {KEPT(act_shared), SIZE_SHARED_ACT, MODULE_SHARED_EXPERTS | MODULE_MOE, false},
+    {KEPT(permuted), SIZE_UNITED, MODULE_MOE, false},
+    {KEPT(fc1_expert), SIZE_EXPERT, MODULE_MOE, false},
+    {KEPT(act), SIZE_EXPERT_ACT, MODULE_MOE | MODULE_MOE_ACT, false},
+    {KEPT(returned), SIZE_RETURNED, MODULE_MOE, false},
+    {KEPT(gates), SIZE_GATES, MODULE_MOE, false},
+    {KEPT(dlatent), SIZE_OWN_LATENT, 0, true},
+    {KEPT(dlogits), SIZE_ROUTED, 0, true},
 };
 enum { KEPT_ROWS = sizeof(kept_rows) / sizeof(kept_rows[0]) };
 
@@ -191,7 +198,10 @@ sizes_of(const struct stage *stage, const struct widest *w, size_t bytes[SIZES])
 	    [SIZE_UNITED] = united * w->h,
 	    [SIZE_EXPERT] = united * w->expert,
 	    [SIZE_EXPERT_ACT] = united * w->expert_act,
-	    [SIZE_SLOTS] = slots * w->h,
+	    /* experts' outputs, then the gradients of those that are here */
+	    [SIZE_RETURNED] = (stage->defers && united > slots ? united : slots) * w->h,
+	    [SIZE_OWN_LATENT] = w->tokens * w->latent,
+	    [SIZE_ROUTED] = w->tokens * w->experts,
 	};
 	int i;
 
@@ -216,9 +226,21 @@ make_shared(struct stage *stage, struct kept *shared)
 
 	sizes_of(stage, &stage->widest, bytes);
 	for (i = 0; i < KEPT_ROWS; i++)
-		if (full || (kept_rows[i].replayed_by & stage->replayed))
+		if (!kept_rows[i].waits &&
+		    (full || (kept_rows[i].replayed_by & stage->replayed)))
 			*kept_member(shared, &kept_rows[i]) =
 			    own(stage, ROOM_BUFFERS, bytes[kept_rows[i].size], true);
+}
+
+/* What changes places with scratch that all layers share (attention.c) is as large as that. */
+static void
+widen_projected(const struct stage *stage, struct widest *w)
+{
+	if (!stage->defers)
+		return;
+	w->q_width = stage->widest.q_width;
+	w->k_width = stage->widest.k_width;
+	w->v_width = stage->widest.v_width;
 }
 
 static void
@@ -231,6 +253,8 @@ make_kept(struct stage *stage, const struct widest *w, struct kept *shared, stru
 	for (i = 0; i < KEPT_ROWS; i++) {
 		const struct kept_row *row = &kept_rows[i];
 
+		if (row->waits && !stage->defers)
+			continue;
 		*kept_member(kept, row) =
 		    row->replayed_by & stage->replayed
 			? *kept_member(shared, row)
@@ -254,6 +278,7 @@ make_slots(struct stage *stage, struct kept *shared)
 		struct widest w;
 
 		find_widest(stage, i % places, &w);
+		widen_projected(stage, &w);
 		if (stage_replays(stage, i % places))
 			*kept = *shared;
 		else
@@ -271,6 +296,7 @@ make_module(struct stage *stage, struct mtp_kept *mtp, struct kept *shared)
 	struct widest w = {0};
 
 	widen(&w, stage->shape, stage->shape->model.layers);
+	widen_projected(stage, &w);
 	mtp->embedded = own_act(stage, ROOM_ACTIVATIONS, elements);
 	mtp->hidden_normed = own_act(stage, ROOM_ACTIVATIONS, elements);
 	mtp->embedded_normed = own_act(stage, ROOM_ACTIVATIONS, elements);
@@ -430,14 +456,14 @@ static void
 count_places(struct stage *stage)
 {
 	const struct layout *layout = &stage->shape->layout;
-	int v;
+	int chunks[LAYOUT_MAX_CHUNKS], v;
+	int n = rank_chunks(&stage->shape->strategy, layout, stage->s->pp, chunks);
 
-	for (v = 0; v < layout->vpp; v++) {
-		int chunk = v * layout->pp + stage->s->pp,
-		    n = layout->first[chunk + 1] - layout->first[chunk];
+	for (v = 0; v < n; v++) {
+		int layers = layout->first[chunks[v] + 1] - layout->first[chunks[v]];
 
-		if (n > stage->places)
-			stage->places = n;
+		if (layers > stage->places)
+			stage->places = layers;
 	}
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "planner/stages.h"
 #include "probe/routing.h"
 
 enum { DRAW_EXPERT = 101 };
@@ -401,8 +402,9 @@ routing_make(
     struct session *s, const struct shape *shape, const struct skew *skew, struct routings *all)
 {
 	const struct layout *layout = &shape->layout;
+	int chunks[LAYOUT_MAX_CHUNKS], n = rank_chunks(&shape->strategy, layout, s->pp, chunks), v;
+	bool last = stage_holds(shape, s->pp, last_chunk(layout));
 	int64_t layer;
-	int v;
 
 	memset(all, 0, sizeof(*all));
 	control_phase(s->control, "routing");
@@ -412,14 +414,13 @@ routing_make(
 			    : ROUTING_PATTERNS;
 	all->items =
 	    arena_array(s->arena, (size_t)(all->layers * ROUTING_PATTERNS), sizeof(*all->items));
-	for (v = 0; v < layout->vpp; v++) {
-		int chunk = v * layout->pp + s->pp;
-
-		for (layer = layout->first[chunk]; layer < layout->first[chunk + 1]; layer++)
+	for (v = 0; v < n; v++) {
+		for (layer = layout->first[chunks[v]]; layer < layout->first[chunks[v] + 1];
+		     layer++)
 			if (make_layer(s, shape, skew, all, layer) != 0)
 				return -1;
 	}
-	for (layer = shape->model.layers; s->pp == layout->pp - 1 && layer < all->layers; layer++)
+	for (layer = shape->model.layers; last && layer < all->layers; layer++)
 		if (make_layer(s, shape, skew, all, layer) != 0)
 			return -1;
 	return 0;

@@ -259,19 +259,43 @@ session_post(struct session *s, const char *group, const struct collective *c)
 	return result;
 }
 
-int
-session_send(struct session *s, bool backward, const void *from, int64_t elements)
+/* --- hand-offs ---------------------------------------------------------------------------- */
+
+static const char *const hand_off_names[LEGS][2] = {
+    [LEG_ON] = {"pp forward", "pp backward"}, [LEG_BACK] = {"pp forward 2", "pp backward 2"}};
+
+static const char *
+name_of(struct hand_off what)
 {
-	enum stream stream = backward ? STREAM_BACKWARD : STREAM_FORWARD;
+	return hand_off_names[what.leg][what.backward];
+}
+
+static enum stream
+stream_of(struct hand_off what, bool in)
+{
+	static const enum stream streams[LEGS][2][2] = {
+	    [LEG_ON] = {{STREAM_FORWARD, STREAM_FORWARD_IN}, {STREAM_BACKWARD, STREAM_BACKWARD_IN}},
+	    [LEG_BACK] = {{STREAM_FORWARD_2, STREAM_FORWARD_IN_2},
+		{STREAM_BACKWARD_2, STREAM_BACKWARD_IN_2}},
+	};
+
+	return streams[what.leg][what.backward][in];
+}
+
+int
+session_send(struct session *s, struct hand_off what, const void *from, int64_t elements)
+{
+	const struct channel *channel = &s->channels[what.leg][what.backward][false];
+	enum stream stream = stream_of(what, false);
 	struct collective c = {.kind = COLLECTIVE_SEND,
 	    .element = ELEMENT_ACT,
 	    .send = from,
 	    .count = elements,
-	    .comm = backward ? s->backward_out : s->forward_out,
-	    .peer = backward ? s->backward_out_peer : s->forward_out_peer};
+	    .comm = channel->comm,
+	    .peer = channel->peer};
 	int result;
 
-	control_enter(s->control, "send", backward ? "pp backward" : "pp forward");
+	control_enter(s->control, "send", name_of(what));
 	result = depend(s, stream, STREAM_COMPUTE, "send");
 	if (result == 0)
 		result = post(s, stream, &c, "send");
@@ -281,31 +305,31 @@ session_send(struct session *s, bool backward, const void *from, int64_t element
 
 /* A part is begun, and to be ended by the caller. */
 static int
-post_receive(struct session *s, bool backward, void *to, int64_t elements)
+post_receive(struct session *s, struct hand_off what, void *to, int64_t elements)
 {
-	enum stream stream = backward ? STREAM_BACKWARD_IN : STREAM_FORWARD_IN;
-	const char *group = backward ? "pp backward" : "pp forward";
+	const struct channel *channel = &s->channels[what.leg][what.backward][true];
+	enum stream stream = stream_of(what, true);
 	struct collective c = {.kind = COLLECTIVE_RECV,
 	    .element = ELEMENT_ACT,
 	    .recv = to,
 	    .count = elements,
-	    .comm = backward ? s->backward_in : s->forward_in,
-	    .peer = backward ? s->backward_in_peer : s->forward_in_peer};
+	    .comm = channel->comm,
+	    .peer = channel->peer};
 	int result = depend(s, stream, STREAM_COMPUTE, "receive");
 
 	part_begin(s, PART_HANDOFF, stream);
-	name_part(s, "receive", group);
+	name_part(s, "receive", name_of(what));
 	return result == 0 ? post(s, stream, &c, "receive") : result;
 }
 
 int
-session_receive(struct session *s, bool backward, void *to, int64_t elements)
+session_receive(struct session *s, struct hand_off what, void *to, int64_t elements)
 {
-	enum stream stream = backward ? STREAM_BACKWARD_IN : STREAM_FORWARD_IN;
+	enum stream stream = stream_of(what, true);
 	int result;
 
-	control_enter(s->control, "receive", backward ? "pp backward" : "pp forward");
-	result = post_receive(s, backward, to, elements);
+	control_enter(s->control, "receive", name_of(what));
+	result = post_receive(s, what, to, elements);
 	if (result == 0)
 		result = depend(s, STREAM_COMPUTE, stream, "receive");
 	part_end(s, stream);
@@ -314,25 +338,24 @@ session_receive(struct session *s, bool backward, void *to, int64_t elements)
 }
 
 int
-session_fetch(struct session *s, bool backward, void *to, int64_t elements)
+session_fetch(struct session *s, struct hand_off what, void *to, int64_t elements)
 {
 	int result;
 
-	control_enter(s->control, "receive", backward ? "pp backward" : "pp forward");
-	result = post_receive(s, backward, to, elements);
-	part_end(s, backward ? STREAM_BACKWARD_IN : STREAM_FORWARD_IN);
+	control_enter(s->control, "receive", name_of(what));
+	result = post_receive(s, what, to, elements);
+	part_end(s, stream_of(what, true));
 	control_leave(s->control);
 	return result;
 }
 
 int
-session_fetched(struct session *s, bool backward)
+session_fetched(struct session *s, struct hand_off what)
 {
 	int result;
 
-	control_enter(s->control, "receive", backward ? "pp backward" : "pp forward");
-	result =
-	    depend(s, STREAM_COMPUTE, backward ? STREAM_BACKWARD_IN : STREAM_FORWARD_IN, "receive");
+	control_enter(s->control, "receive", name_of(what));
+	result = depend(s, STREAM_COMPUTE, stream_of(what, true), "receive");
 	control_leave(s->control);
 	return result;
 }

@@ -4,6 +4,7 @@
 
 #include "model/groups.h"
 #include "probe/control.h"
+#include "probe/passes.h"
 #include "probe/plan_file.h"
 #include "probe/probe.h"
 
@@ -62,6 +63,12 @@ struct group_comm {
 	const int32_t *ranks;
 };
 
+/* To or from a pipeline neighbour, in one direction. */
+struct channel {
+	struct comm *comm;
+	int peer;
+};
+
 /* Seconds of one part, forward and backward apart; intervals that were timed and that ran. */
 struct part_time {
 	double seconds;
@@ -78,9 +85,7 @@ struct session {
 	int tp, cp, dp, pp, ep, etp, edp; /* coordinates */
 	struct comm *world_comm;
 	struct group_comm groups[GROUPS];
-	struct comm *forward_out, *forward_in, *backward_out,
-	    *backward_in; /* pipeline neighbours */
-	int forward_out_peer, forward_in_peer, backward_out_peer, backward_in_peer;
+	struct channel channels[LEGS][2][2]; /* pipeline: leg, backward, in */
 
 	/* timing of the current step */
 	bool backward, replaying; /* replaying: all that runs is PART_RECOMPUTE */
@@ -124,11 +129,15 @@ int session_joined(struct session *s, const char *what);
 /* Posts beside the computation; nothing waits for it but session_sync(). */
 int session_post(struct session *s, const char *group, const struct collective *collective);
 /* A hand-off; sends are not waited for. */
-int session_send(struct session *s, bool backward, const void *from, int64_t elements);
-int session_receive(struct session *s, bool backward, void *to, int64_t elements);
+struct hand_off {
+	enum leg leg;
+	bool backward;
+};
+int session_send(struct session *s, struct hand_off what, const void *from, int64_t elements);
+int session_receive(struct session *s, struct hand_off what, void *to, int64_t elements);
 /* The same in two halves, between which the computation goes on. */
-int session_fetch(struct session *s, bool backward, void *to, int64_t elements);
-int session_fetched(struct session *s, bool backward);
+int session_fetch(struct session *s, struct hand_off what, void *to, int64_t elements);
+int session_fetched(struct session *s, struct hand_off what);
 /* Meanwhile the watchdog hears of the oldest operation that is not over, one after the other. */
 int session_sync(struct session *s, enum stream stream, const char *what);
 int session_sync_all(struct session *s, const char *what);

@@ -5,7 +5,7 @@
  * All are split off the world in one fixed order, before memory is filled. Every group is used
  * once: each member sends its rank and its group's number, and what arrives must be the plan's
  * list, in order. Pipeline neighbours get pairs: a boundary between two stages has one pair for
- * each direction, so that a send never waits behind another direction's receive. Boundaries are
+ * each leg and direction, so that a send never waits behind another direction's receive. Boundaries are
  * split in up to three phases, since a rank is at two boundaries at once.
  */
 #include "base/arena.h"
@@ -96,7 +96,7 @@ make_embedding(struct session *s, const struct group_comm *pp)
 	int32_t *ranks = arena_array(s->arena, 2, sizeof(*ranks));
 
 	group->ranks = ranks;
-	if (!(model->tied || model->mtp_layers > 0))
+	if (!(model->tied || model->mtp_layers > 0) || ends_meet(&s->plan->strategy))
 		return 0;
 	ranks[0] = pp->ranks[0];
 	ranks[1] = pp->ranks[pp->size - 1];
@@ -147,6 +147,8 @@ struct boundary {
 static bool
 boundary_of(const struct session *s, const struct group_comm *pp, int phase, struct boundary *b)
 {
+	const struct strategy *st = &s->plan->strategy;
+	bool loops = st->vpp > 1 && pass_legs(st) == 1;
 	int stages = pp->size, side;
 
 	for (side = 0; side < 2; side++) {
@@ -154,7 +156,7 @@ boundary_of(const struct session *s, const struct group_comm *pp, int phase, str
 		bool wraps = number == stages - 1;
 		int own = wraps && stages % 2 ? 2 : number % 2;
 
-		if (own != phase || (wraps && s->plan->strategy.vpp == 1))
+		if (own != phase || (wraps && !loops))
 			continue;
 		b->number = number;
 		b->first = side == 0;
@@ -164,40 +166,37 @@ boundary_of(const struct session *s, const struct group_comm *pp, int phase, str
 	return false;
 }
 
-static void
-keep_pair(struct session *s, struct comm *comm, bool sends, bool backward)
-{
-	if (backward && sends) {
-		s->backward_out = comm;
-		s->backward_out_peer = 1;
-	} else if (backward) {
-		s->backward_in = comm;
-		s->backward_in_peer = 0;
-	} else if (sends) {
-		s->forward_out = comm;
-		s->forward_out_peer = 1;
-	} else {
-		s->forward_in = comm;
-		s->forward_in_peer = 0;
-	}
-}
-
 static int
-make_pairs(struct session *s, const struct group_comm *pp, int phase, bool backward)
+make_pair(struct session *s, const struct group_comm *pp, int phase, struct hand_off what)
 {
 	struct boundary b = {0};
-	bool there = boundary_of(s, pp, phase, &b);
-	bool sends = there && b.first != backward;
+	bool there = boundary_of(s, pp, phase, &b), down = what.backward == (what.leg == LEG_ON);
+	bool sends = there && b.first != down;
 	int color = there ? pp->id * pp->size + b.number : -1;
+	const char *name = what.backward ? "pp backward" : "pp forward";
 	struct comm *comm;
 
-	if (make_split(s, color, sends ? 0 : 1, backward ? "pp backward" : "pp forward", &comm) !=
-	    0)
+	if (make_split(s, color, sends ? 0 : 1, name, &comm) != 0)
 		return -1;
 	if (!there)
 		return 0;
-	keep_pair(s, comm, sends, backward);
-	return check_pair(s, comm, sends, b.other, b.number, backward);
+	s->channels[what.leg][what.backward][!sends] =
+	    (struct channel){.comm = comm, .peer = sends ? 1 : 0};
+	return check_pair(s, comm, sends, b.other, b.number, what.backward);
+}
+
+static int
+make_pairs(struct session *s, const struct group_comm *pp, int phase)
+{
+	int legs = pass_legs(&s->plan->strategy), i;
+
+	for (i = 0; i < 2 * legs; i++) {
+		struct hand_off what = {.leg = i / 2 ? LEG_BACK : LEG_ON, .backward = i % 2};
+
+		if (make_pair(s, pp, phase, what) != 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int
@@ -213,7 +212,7 @@ make_pipeline(struct session *s)
 	if (pp.size == 1)
 		return 0;
 	for (phase = 0; phase < PHASES; phase++)
-		if (make_pairs(s, &pp, phase, false) != 0 || make_pairs(s, &pp, phase, true) != 0)
+		if (make_pairs(s, &pp, phase) != 0)
 			return -1;
 	return make_embedding(s, &pp);
 }

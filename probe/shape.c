@@ -18,10 +18,12 @@ at_least_one(int64_t value)
 	return value > 0 ? value : 1;
 }
 
+/* DualPipe and DualPipeV run 2 * pp at least. */
 int64_t
 shape_micro_batches(const struct strategy *s)
 {
-	int64_t wanted = s->vpp > 1 ? 2 * s->pp : s->pp + 1;
+	bool plain = s->vpp == 1 && s->schedule == SCHEDULE_1F1B;
+	int64_t wanted = plain ? s->pp + 1 : 2 * s->pp;
 
 	return s->micro_batches < wanted ? s->micro_batches : wanted;
 }

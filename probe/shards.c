@@ -8,7 +8,8 @@
  * as well; a unit's are reduced as soon as its backward is over, each micro-batch, into what is
  * there. Stage 3 (ZeRO-3, FSDP): of weights as well; a unit is gathered before its forward and
  * again before its backward (Rajbhandari et al., arXiv 1910.02054; Zhao et al., arXiv 2304.11277).
- * Units are layers, embedding and head, gathered in line with the computation.
+ * Units are layers, embedding and head, gathered in line with the computation. FSDP2 under a
+ * pipeline gathers once a step and reduces once a step: stage 1, its master copy being the weights.
  */
 #include <string.h>
 
@@ -48,6 +49,7 @@ make_bucket(struct session *s, struct weights *weights, int kind, struct bucket 
 	size_t act = s->backend.ops->act_bytes;
 	bool apart = s->groups[b->group].size > 1;
 	uint64_t *optimizer = &weights->optimizer_bytes;
+	uint64_t *master = weights->master_weights ? &weights->weight_bytes : optimizer;
 
 	b->weights = weights->room_weights[kind];
 	b->gradient = weights->room_gradient[kind];
@@ -61,7 +63,7 @@ make_bucket(struct session *s, struct weights *weights, int kind, struct bucket 
 		b->gradient = take(s, &weights->gradient_bytes, b->padded, sizeof(float));
 	if (!b->shard_gradient && weights->stage > 0 && apart)
 		b->shard_gradient = take(s, &weights->room_bytes, b->shard, sizeof(float));
-	b->master = take(s, optimizer, b->shard, sizeof(float));
+	b->master = take(s, master, b->shard, sizeof(float));
 	b->m = take(s, optimizer, b->shard, sizeof(float));
 	b->v = take(s, optimizer, b->shard, sizeof(float));
 	return control_failed(s->control) ? -1 : 0;

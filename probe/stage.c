@@ -24,10 +24,11 @@ stage_open(
 	stage->skew = skew;
 	stage->replayed = st->recompute.kind == RECOMPUTE_SELECTIVE ? st->recompute.modules : 0;
 	passes_make(&stage->passes, s->arena, shape, s->pp);
+	stage->defers = stage->passes.splits && st->recompute.kind == RECOMPUTE_NONE;
 	stage->fetches = (st->overlap & OVERLAP_PP) != 0 && st->pp > 1;
 	stage->slots = stage->passes.alive + stage->fetches;
-	stage->head_slots = s->pp == st->pp - 1 ? stage->passes.alive_last : 0;
-	stage->n_gradients = (int)(st->micro_batches * st->vpp);
+	stage->head_slots = stage->passes.alive_last;
+	stage->n_gradients = (int)stage->passes.numbers;
 	if (weights_make(s, shape, &stage->weights) != 0 ||
 	    routing_make(s, shape, skew, &stage->routings) != 0)
 		return -1;

@@ -18,6 +18,8 @@ struct kept {
 	void *permuted, *fc1_expert, *act; /* U x h, U x 2f, U x f */
 	void *returned; /* slots x h: the experts' outputs, back at their token's rank */
 	float *gates;	/* T x top_k */
+	/* gradients that wait for a pass of their own; the others wait where values were */
+	void *dlatent, *dlogits; /* T x latent, T x E */
 };
 
 /* A norm, the output head and its loss: the model's own, then one for each MTP module. */
@@ -73,11 +75,13 @@ struct stage {
 	struct kept *kept; /* [slot][place in chunk] */
 	void **inputs;	   /* [slot]: input of the first layer, then outputs: [slot][place + 1] */
 	bool fetches;	   /* inputs come a pass early: pipeline overlap */
+	bool defers;	   /* some gradients of weights are for a pass of their own; */
+	bool apart;	   /* so are those of the pass that runs now */
 	int slots, places; /* passes alive at most, layers of the largest chunk */
 	int head_slots;	   /* passes of the last chunk alive at most; 0 without the last chunk */
 	struct head_kept *heads; /* [head slot][1 + MTP modules] */
 	struct mtp_kept *mtp;	 /* [head slot][MTP module] */
-	void **gradients;	 /* [virtual stage * micro_batches + micro_batch] */
+	void **gradients;	 /* [number of the pass]: of its output, then of its input */
 	int n_gradients;
 	struct widest widest;
 	struct gemm *gemms; /* one a local expert */
@@ -104,6 +108,12 @@ int layer_forward(
     struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, void *out);
 int layer_backward(struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept,
     const void *dout, void *dx);
+/*
+ * The gradients of its weights, left over from a layer_backward() with stage->apart, which leaves
+ * the gradient of its input where that was. `dout` must still be there.
+ */
+int layer_weights(struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept,
+    const void *dout);
 /* The whole layer once more, in front of its backward. */
 int layer_replay(
     struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, void *out);
@@ -121,11 +131,15 @@ int norm_backward(struct stage *stage, struct norm norm, const void *in, const v
 int attention_forward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept);
 int attention_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
     const void *dx1, void *dn1);
+int attention_weights(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *dx1);
 int attention_replay(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept);
 int ffn_forward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
     struct kept *kept, void *out);
 int ffn_backward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
     struct kept *kept, const void *dout, void *dn2);
+int ffn_weights(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
+    struct kept *kept, const void *dout);
 int ffn_replay(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
     struct kept *kept);
 
@@ -134,6 +148,8 @@ int mlp_forward(
     struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out);
 int mlp_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
     const void *dout, void *dn2);
+int mlp_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
+    const void *dout);
 int activate(struct stage *stage, const struct dims *d, void *out, const void *in, int64_t rows,
     int64_t width);
 int activate_back(struct stage *stage, const struct dims *d, void *din, const void *dout,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "planner/stages.h"
 #include "probe/weights.h"
 
 const char *const bucket_names[BUCKETS + 1] = {"replicated", "dense", "expert", NULL};
@@ -123,7 +124,7 @@ add_rows(const struct session *s, const struct shape *shape, struct weights *wei
 bool
 weights_copy_embedding(const struct shape *shape)
 {
-	return shape->strategy.pp > 1 && (shape->model.tied || shape->model.mtp_layers > 0);
+	return !ends_meet(&shape->strategy) && (shape->model.tied || shape->model.mtp_layers > 0);
 }
 
 static void
@@ -131,11 +132,12 @@ list_rows(const struct session *s, const struct shape *shape, struct weights *we
 {
 	const struct layout *layout = &shape->layout;
 	struct tensor rows[TENSORS_MAX];
-	int v, last = layout->pp * layout->vpp - 1;
+	int chunks[LAYOUT_MAX_CHUNKS], n, v, last = last_chunk(layout);
 	int64_t layer, mtp;
 
-	for (v = 0; v < layout->vpp; v++) {
-		int chunk = v * layout->pp + s->pp;
+	n = rank_chunks(&shape->strategy, layout, s->pp, chunks);
+	for (v = 0; v < n; v++) {
+		int chunk = chunks[v];
 
 		if (chunk == 0 || (chunk == last && weights_copy_embedding(shape)))
 			add_rows(s, shape, weights, LAYER_ENDS, rows,
@@ -158,7 +160,8 @@ weights_make(struct session *s, const struct shape *shape, struct weights *weigh
 	int64_t layers = shape->model.layers + shape->model.mtp_layers + 2;
 
 	memset(weights, 0, sizeof(*weights));
-	weights->stage = shape->strategy.zero;
+	weights->master_weights = fsdp_stays_gathered(&shape->strategy);
+	weights->stage = weights->master_weights ? 1 : shape->strategy.zero;
 	weights->units = arena_array(s->arena, (size_t)layers, sizeof(*weights->units));
 	weights->items =
 	    arena_array(s->arena, (size_t)layers * TENSORS_MAX, sizeof(*weights->items));

@@ -29,7 +29,7 @@ rules() {
 		may check ^(base|model|planner|emit|check)/
 		may cmd ^(base|model|planner|emit|check|cmd)/
 		may probe ^(base|model|probe)/
-		may probe ^planner/(tensors|schedule)[.]h$
+		may probe ^planner/(tensors|schedule|stages)[.]h$
 		third base yaml.h
 		third base cjson/cJSON.h
 		third planner glpk.h

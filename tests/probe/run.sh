@@ -30,11 +30,12 @@ verdict() { # NAME TRUE|FALSE
 	fi
 }
 
+batch=16 # global
 plan() { # FILE MODEL RANKS PINS OPTION...
 	file=$1 model=$2 ranks=$3 pins=$4
 	shift 4
 	"$MOEPLAN" plan "$model" "node:1 gpu:$ranks H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s" \
-		--seq-len 64 --global-batch 16 --pin "$pins" --quiet --format json \
+		--seq-len 64 --global-batch "$batch" --pin "$pins" --quiet --format json \
 		--output "$scratch/$file.json" "$@" >"$scratch/log" 2>&1
 }
 
@@ -46,10 +47,18 @@ probe() { # RANKS PLAN OPTION...
 		>"$scratch/log" 2>&1
 }
 
+# A plan made for another schedule: no release of a framework runs this one, so that none has it.
+schedule() { # FILE SCHEDULE
+	sed 's/"schedule": "[a-z0-9]*"/"schedule": "'"$2"'"/' "$scratch/$1.json" >"$scratch/as.json" &&
+		grep -q "\"schedule\": \"$2\"" "$scratch/as.json" &&
+		mv "$scratch/as.json" "$scratch/$1.json"
+}
+
 # A layout is right when the probe says so with status 0, and its report follows the schema.
-layout() { # NAME MODEL RANKS PINS [PROBE OPTIONS [PLAN OPTIONS]]
+layout() { # NAME MODEL RANKS PINS [PROBE OPTIONS [PLAN OPTIONS [SCHEDULE]]]
 	# shellcheck disable=SC2086 # lists of options
 	plan "$1" "$2" "$3" "$4,micro_batch=1" ${6:-} &&
+		{ [ -z "${7:-}" ] || schedule "$1" "$7"; } &&
 		probe "$3" "$scratch/$1.json" --format json --output "$scratch/report.json" ${5:-} &&
 		python3 tests/probe/report.py "$scratch/report.json" "$1" >"$scratch/log" 2>&1
 	verdict "layout $1" $?
@@ -137,13 +146,16 @@ sed 's/,5$/,4/' "$scratch/experts.csv" >"$scratch/lost.csv"
 expect "a placement without an expert" 2 "no slot of layer 1 holds expert 5" \
 	"$PROBE" "$scratch/four.json" --placement "$scratch/lost.csv"
 expect "an unknown option" 2 "--stepps" "$PROBE" "$scratch/eight.json" --stepps 3
-plan fsdp-stages $tiny 8 tp=2,pp=2,ep=2,zero=3,micro_batch=1 --framework torchtitan
+plan sharded-stages $tiny 8 tp=2,pp=2,ep=2,zero=3,micro_batch=1
 verdict "a plan with sharded weights on stages" $?
 expect "sharded weights on stages" 1 "the probe cannot run sharded weights on several pipeline stages" \
-	"$PROBE" "$scratch/fsdp-stages.json"
-plan zero-bubble "$scratch/deep.yaml" 4 pp=4,vpp=2,micro_batch=1 --schedule zb --framework torchtitan
-verdict "a plan with split backwards" $?
-expect "a schedule with split backwards" 1 "the probe cannot run zb" "$PROBE" "$scratch/zero-bubble.json"
+	"$PROBE" "$scratch/sharded-stages.json"
+plan few "$scratch/deep.yaml" 4 tp=1,pp=4,vpp=1,micro_batch=2 && schedule few dualpipe
+verdict "a plan with few micro-batches" $?
+sed -i 's/"micro_batches": 8/"micro_batches": 4/; s/"micro_batch": 2/"micro_batch": 4/' "$scratch/few.json"
+expect "too few micro-batches" 2 \
+	"schedule 'dualpipe' over pp 4 needs 8 micro-batches or more, an even number, there are 4" \
+	"$PROBE" "$scratch/few.json"
 
 # --- the cuda backend without a GPU -----------------------------------------------------------------
 
@@ -205,6 +217,7 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout mtp-zero3 tests/probe/mtp.yaml 8 tp=2,pp=1,cp=2,ep=4,etp=1,vpp=1,zero=3
 	layout zero2-alone $tiny 4 tp=4,pp=1,cp=1,ep=2,etp=1,vpp=1,zero=2
 	layout torchtitan-stages $tiny 4 tp=2,pp=2,vpp=2,ep=2,zero=3 "" "--framework torchtitan"
+	layout torchtitan-sharded-stages $tiny 8 tp=2,pp=2,vpp=2,ep=2,zero=3 "" "--framework torchtitan"
 	layout deepspeed $tiny 4 tp=1,pp=1,ep=2,zero=2 "" "--framework deepspeed"
 	layout deepspeed-pp $tiny 8 tp=2,pp=2,ep=2,zero=1 "" "--framework deepspeed"
 	layout deepspeed-lanes $tiny 8 tp=2,pp=1,ep=2,zero=1 "" "--framework deepspeed --expert-tp on"
@@ -214,6 +227,30 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout recompute-torchtitan $tiny 8 tp=1,pp=1,ep=2,zero=3,recompute=full "" "--framework torchtitan"
 	layout mla deepseek-v2-lite 8 tp=2,pp=2,cp=1,ep=4,etp=1,vpp=1
 	layout fp8-rehearsed $tiny 2 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--precision fp8"
+	deep=$scratch/deep.yaml
+	layout zb-tp2 "$deep" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" zb
+	layout zb-pp4 "$deep" 4 tp=1,pp=4,cp=1,ep=1,etp=1,vpp=1 "" "--overlap dp,pp" zb
+	layout zb-interleaved "$deep" 8 tp=1,pp=2,cp=1,ep=2,etp=2,vpp=2 "" "" zb
+	layout zb-mla tests/probe/mla.yaml 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" zb
+	layout recompute-zb "$deep" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1,recompute=selective:moe+layernorm \
+		"" "" zb
+	layout torchtitan-zb "$deep" 4 tp=1,pp=2,ep=2,vpp=4 "" "--framework torchtitan --schedule zb"
+	layout zbv-ep2 "$deep" 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2 "" "" zbv
+	layout torchtitan-zbv "$deep" 4 tp=1,pp=4,vpp=2 "" \
+		"--framework torchtitan --schedule zbv --overlap dp,pp"
+	batch=3
+	layout torchtitan-zbv-few "$deep" 4 tp=1,pp=4,vpp=2 "" "--framework torchtitan --schedule zbv"
+	batch=16
+	layout torchtitan-zbv-mla deepseek-v2-lite 8 tp=2,pp=2,ep=4,vpp=2 "" \
+		"--framework torchtitan --schedule zbv"
+	layout mtp-zbv tests/probe/mtp.yaml 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=2 "" "" zbv
+	layout torchtitan-dualpipev "$deep" 4 tp=2,pp=2,ep=2,vpp=2 "" \
+		"--framework torchtitan --schedule dualpipev"
+	layout torchtitan-dualpipev-pp4 "$deep" 8 tp=1,pp=4,ep=2,vpp=2 "" \
+		"--framework torchtitan --schedule dualpipev --overlap dp,pp"
+	layout dualpipe-tp2 "$deep" 8 tp=2,pp=2,cp=1,ep=2,etp=2,vpp=1 "" "" dualpipe
+	layout dualpipe-pp4 "$deep" 8 tp=1,pp=4,cp=1,ep=2,etp=1,vpp=1,zero=0 "" "--overlap dp,pp" dualpipe
+	layout mtp-dualpipe tests/probe/mtp.yaml 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" dualpipe
 	layout mla-q tests/probe/mla.yaml 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1
 else
 	echo "layouts are left out: there is no cpu backend or no mpirun"
