@@ -122,8 +122,12 @@ if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
 	short short-ep $tiny 4 tp=2,pp=1,ep=2,etp=1,vpp=1 dp
 	short short-pp $tiny 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,pp
 	short short-interleaved "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=4 none
+	short short-zbv "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,pp && schedule short-zbv zbv
+	short short-dualpipe "$scratch/deep.yaml" 4 tp=1,pp=4,ep=1,etp=1,vpp=1 none &&
+		schedule short-dualpipe dualpipe
 	many "calls of the cuda backend" "$OBJ/tests/probe/cuda_calls" "$scratch/short-ep.json" \
-		"$scratch/short-pp.json" "$scratch/short-interleaved.json"
+		"$scratch/short-pp.json" "$scratch/short-interleaved.json" "$scratch/short-zbv.json" \
+		"$scratch/short-dualpipe.json"
 fi
 
 # --- refusals -------------------------------------------------------------------------------------
