@@ -69,10 +69,14 @@ struct unresolved {
 /* Who starts the ranks, as far as files and environment say. 0 or NULL: not said. */
 struct launch {
 	const char *launcher; /* "torchrun", "deepspeed", "srun", "mpirun" */
+	const char *outer;    /* what starts that launcher on the nodes: "srun", "ssh" */
 	bool open;	      /* words that are not known may be options of it */
 	const char *program;  /* what the ranks run: "pretrain_gpt.py" */
 	struct loc loc;
 	int64_t nodes, processes_per_node;
+	int64_t agents, agents_per_node; /* launchers that `outer` starts, on a node */
+	int64_t job_nodes;		 /* of the Slurm job that the script is of */
+	int64_t gpus_per_node;		 /* that the launcher sees */
 	int64_t world_size, rank, local_rank; /* of the environment; rank -1 not said */
 	const char *master_addr;
 	int64_t master_port;

@@ -15,6 +15,7 @@
 #include "check/case_fields.h"
 #include "check/context_machine.h"
 #include "check/import_private.h"
+#include "check/launchers.h"
 #include "emit/emit.h"
 
 /* Spellings of one setting: argument and destination, old and new key. */
@@ -175,8 +176,12 @@ static struct value
 absent(const struct facts *facts, const char *name)
 {
 	bool environment = name[0] >= 'A' && name[0] <= 'Z';
+	const struct launch *launch = &facts->check->config->launch;
 
 	if (case_field_is_own(name))
+		return value_unset;
+	/* a launch line that was read whole has all its options */
+	if (launch->loc.file && !launch->open && launcher_keeps(name))
 		return value_unset;
 	return (facts->complete || facts->options) && !environment ? value_unset : value_undecided;
 }

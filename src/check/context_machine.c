@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is known of the machine, of who starts the ranks, and of the planner's estimate? */
+/* What is known of the machine, of the program that the ranks run, and of the estimate? */
 #include "check/context_machine.h"
 
 #include <string.h>
 
 #include "check/rules_names.h"
 #include "planner/rates.h"
-
-static struct value
-known(int64_t size)
-{
-	return size > 0 ? value_int(size) : value_undecided;
-}
 
 struct value
 nodes_term(const struct facts *facts)
@@ -20,26 +14,27 @@ nodes_term(const struct facts *facts)
 
 	if (nodes > 0)
 		return value_int(nodes);
-	return facts->check->cluster ? known(facts->check->cluster->nodes) : value_undecided;
+	return facts->check->cluster ? size_value(facts->check->cluster->nodes) : value_undecided;
 }
 
 struct value
 gpus_per_node_term(const struct facts *facts)
 {
-	return facts->check->cluster ? known(facts->check->cluster->gpus_per_node)
+	return facts->check->cluster ? size_value(facts->check->cluster->gpus_per_node)
 				     : value_undecided;
 }
 
 struct value
 cluster_world_term(const struct facts *facts)
 {
-	return facts->check->cluster ? known(facts->check->cluster->world) : value_unset;
+	return facts->check->cluster ? size_value(facts->check->cluster->world) : value_unset;
 }
 
 struct value
 domain_gpus_term(const struct facts *facts)
 {
-	return facts->check->cluster ? known(facts->check->cluster->domain_gpus) : value_undecided;
+	return facts->check->cluster ? size_value(facts->check->cluster->domain_gpus)
+				     : value_undecided;
 }
 
 /* What was stated, in GiB, stands before the catalogue. */
@@ -70,14 +65,6 @@ gpu_arch_term(const struct facts *facts)
 		if (strncmp(cluster->gpu.name, parts[i].prefix, strlen(parts[i].prefix)) == 0)
 			return value_int(parts[i].major);
 	return value_unset;
-}
-
-struct value
-launcher_term(const struct facts *facts)
-{
-	const char *launcher = facts->check->config->launch.launcher;
-
-	return launcher ? value_text(launcher) : value_unset;
 }
 
 /* Programs of Megatron-LM whose parser takes its arguments and no others. */
@@ -158,84 +145,14 @@ struct value
 trains_term(const struct facts *facts)
 {
 	static const char *const training[] = {"train", "finetune", "sft", NULL};
-	static const char *const others[] = {"infer", "inference", "generate", "generation",
-	    "eval", "evaluate", "evaluation", "convert", "converter", "chat", "serve", "server",
-	    "serving", "export", "preprocess", "prune", NULL};
+	static const char *const others[] = {"infer", "inference", "generate", "generation", "eval",
+	    "evaluate", "evaluation", "convert", "converter", "chat", "serve", "server", "serving",
+	    "export", "preprocess", "prune", NULL};
 	const char *program = facts->check->config->launch.program;
 
 	if (!program || program_pretrains(program) || has_word(program, training))
 		return value_int(1);
 	return value_int(!has_word(program, others));
-}
-
-struct value
-launch_open_term(const struct facts *facts)
-{
-	return value_int(facts->check->config->launch.open);
-}
-
-struct value
-launch_nodes_term(const struct facts *facts)
-{
-	int64_t nodes = facts->check->config->launch.nodes;
-
-	return nodes > 0 ? value_int(nodes) : value_undecided;
-}
-
-struct value
-launch_procs_term(const struct facts *facts)
-{
-	int64_t processes = facts->check->config->launch.processes_per_node;
-
-	return processes > 0 ? value_int(processes) : value_undecided;
-}
-
-struct value
-env_world_term(const struct facts *facts)
-{
-	int64_t world = facts->check->config->launch.world_size;
-
-	return world > 0 ? value_int(world) : value_unset;
-}
-
-struct value
-env_rank_term(const struct facts *facts)
-{
-	int64_t rank = facts->check->config->launch.rank;
-
-	return rank >= 0 ? value_int(rank) : value_unset;
-}
-
-struct value
-env_local_rank_term(const struct facts *facts)
-{
-	int64_t rank = facts->check->config->launch.local_rank;
-
-	return rank >= 0 ? value_int(rank) : value_unset;
-}
-
-struct value
-master_addr_term(const struct facts *facts)
-{
-	const char *address = facts->check->config->launch.master_addr;
-
-	return address ? value_text(address) : value_unset;
-}
-
-struct value
-master_port_term(const struct facts *facts)
-{
-	int64_t port = facts->check->config->launch.master_port;
-
-	return port > 0 ? value_int(port) : value_unset;
-}
-
-struct value
-slots_term(const struct facts *facts)
-{
-	const struct doc *hostfile = facts->check->config->launch.hostfile;
-
-	return hostfile ? value_of_doc(facts->arena, hostfile) : value_unset;
 }
 
 struct value

@@ -6,12 +6,6 @@
 #include "planner/params.h"
 
 static struct value
-known(int64_t size)
-{
-	return size > 0 ? value_int(size) : value_undecided;
-}
-
-static struct value
 product_of(int64_t a, int64_t b, int64_t c, int64_t d)
 {
 	int64_t product;
@@ -26,8 +20,9 @@ product_of(int64_t a, int64_t b, int64_t c, int64_t d)
 #define STRATEGY_TERM(name, depends)                                                               \
 	static struct value name##_term(const struct facts *facts)                                 \
 	{                                                                                          \
-		return facts->hidden & (unsigned)(depends) ? value_hidden                          \
-							   : known(facts->check->strategy->name);  \
+		return facts->hidden & (unsigned)(depends)                                         \
+			   ? value_hidden                                                          \
+			   : size_value(facts->check->strategy->name);                             \
 	}
 
 /* clang-format off */
@@ -75,7 +70,7 @@ stage_term(const struct facts *facts)
 
 	if (facts->hidden & HIDDEN_PP)
 		return value_hidden;
-	return s->world > 0 && s->pp > 0 && s->world % s->pp == 0 ? known(s->world / s->pp)
+	return s->world > 0 && s->pp > 0 && s->world % s->pp == 0 ? size_value(s->world / s->pp)
 								  : value_undecided;
 }
 
@@ -135,40 +130,6 @@ offload_term(const struct facts *facts)
 								    : value_undecided;
 }
 
-static const struct layer_kind *
-moe_kind(const struct facts *facts)
-{
-	return facts->check->model ? model_moe(facts->check->model) : NULL;
-}
-
-/* A size of the MoE layers: none in a dense model, not told without a model. */
-#define MOE_TERM(name, member)                                                                     \
-	static struct value name##_term(const struct facts *facts)                                 \
-	{                                                                                          \
-		const struct layer_kind *kind = moe_kind(facts);                                   \
-                                                                                                   \
-		if (kind && kind->ffn.member > 0)                                                  \
-			return value_int(kind->ffn.member);                                        \
-		return facts->check->model ? value_unset : value_undecided;                        \
-	}
-/* clang-format off */
-MOE_TERM(experts, experts)
-MOE_TERM(topk, top_k)
-MOE_TERM(expert_width, expert_width)
-MOE_TERM(shared_width, shared_width)
-/* clang-format on */
-
-/* Of the model alone, 0 in a dense one: what settings say may differ. */
-static struct value
-model_experts_term(const struct facts *facts)
-{
-	const struct layer_kind *kind = moe_kind(facts);
-
-	if (!facts->check->model)
-		return value_undecided;
-	return value_int(kind ? kind->ffn.experts : 0);
-}
-
 static struct value
 experts_per_rank_term(const struct facts *facts)
 {
@@ -177,81 +138,8 @@ experts_per_rank_term(const struct facts *facts)
 	int64_t ep = facts->check->strategy->ep;
 
 	return experts.kind == VALUE_INT && ep > 0 && experts.integer % ep == 0
-		   ? known(experts.integer / ep)
+		   ? size_value(experts.integer / ep)
 		   : value_undecided;
-}
-
-static struct value
-layers_term(const struct facts *facts)
-{
-	return facts->check->model ? known(facts->check->model->layers) : value_undecided;
-}
-
-static struct value
-hidden_term(const struct facts *facts)
-{
-	return facts->check->model ? known(facts->check->model->hidden) : value_undecided;
-}
-
-static struct value
-vocab_term(const struct facts *facts)
-{
-	const struct model *model = facts->check->model;
-
-	return model && !model->vocab_assumed ? known(model->vocab) : value_undecided;
-}
-
-static struct value
-max_positions_term(const struct facts *facts)
-{
-	return facts->check->model ? known(facts->check->model->max_positions) : value_undecided;
-}
-
-static struct value
-mtp_layers_term(const struct facts *facts)
-{
-	if (!facts->check->model)
-		return value_undecided;
-	return facts->check->model->mtp_layers > 0 ? known(facts->check->model->mtp_layers)
-						   : value_unset;
-}
-
-static struct value
-ffn_width_term(const struct facts *facts)
-{
-	const struct model *model = facts->check->model;
-
-	for (int i = 0; model && i < model->n_kinds; i++)
-		if (model->kinds[i].ffn.dense_width > 0)
-			return value_int(model->kinds[i].ffn.dense_width);
-	return model ? value_unset : value_undecided;
-}
-
-/* Attention heads of the first kind that has such; a model without attention has none. */
-static struct value
-heads_of(const struct facts *facts, bool kv)
-{
-	const struct model *model = facts->check->model;
-
-	for (int i = 0; model && i < model->n_kinds; i++) {
-		const struct mixer *mixer = &model->kinds[i].mixer;
-
-		if (mixer->heads > 0 && (!kv || mixer->kind == MIXER_GQA))
-			return known(kv ? mixer->kv_heads : mixer->heads);
-	}
-	return model ? value_unset : value_undecided;
-}
-
-static struct value
-heads_term(const struct facts *facts)
-{
-	return heads_of(facts, false);
-}
-
-static struct value
-kv_heads_term(const struct facts *facts)
-{
-	return heads_of(facts, true);
 }
 
 static struct value
@@ -324,13 +212,7 @@ product_convention_term(const struct facts *facts)
 static struct value
 product_dp_term(const struct facts *facts)
 {
-	return known(facts->check->product_dp);
-}
-
-static struct value
-tied_term(const struct facts *facts)
-{
-	return facts->check->model ? value_int(facts->check->model->tied) : value_undecided;
+	return size_value(facts->check->product_dp);
 }
 
 static struct value
@@ -462,6 +344,16 @@ const struct term terms[] = {
 	    trains_term},
 	{"launch_open", "1 when the launch line has words that are not known", "",
 	    launch_open_term},
+	{"launch_read", "1 when a launch line was read, not only its numbers", "",
+	    launch_read_term},
+	{"node_rank", "--node-rank or --machine_rank", "node_rank machine_rank", NULL},
+	{"outer", "what starts the launcher on the nodes: srun, mpirun, ssh", "", outer_term},
+	{"agents", "launchers that srun starts in all", "", agents_term},
+	{"agents_per_node", "launchers that srun starts on a node", "ntasks_per_node",
+	    agents_per_node_term},
+	{"job_nodes", "nodes of the Slurm job", "", job_nodes_term},
+	{"launch_gpus", "GPUs of a node that Slurm and CUDA_VISIBLE_DEVICES leave", "",
+	    launch_gpus_term},
 	{"launch_nodes", "nodes that the launch line names", "", launch_nodes_term},
 	{"launch_procs", "processes a node that the launch line names", "nproc_per_node",
 	    launch_procs_term},

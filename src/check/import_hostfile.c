@@ -128,3 +128,27 @@ import_hostfile(struct import *in, const struct import_text *text)
 	}
 	return mistakes > 0 ? -1 : keep_hosts(in, hosts);
 }
+
+/* "node1:8,node2:8" of mpirun -H; a host without a number has as many as Open MPI finds there. */
+int
+import_host_list(struct import *in, const char *text, struct loc loc)
+{
+	struct doc *hosts = import_container(in->arena, NULL, DOC_MAP, loc), *last = NULL;
+
+	while (*text && hosts->count < MAX_HOSTS) {
+		size_t length = strcspn(text, ","), name = strcspn(text, ":,");
+		size_t digits = strspn(text + name + (name < length), "0123456789");
+		int64_t slots;
+
+		if (name == length || name + 1 + digits != length || digits == 0 ||
+		    !units_parse_integer(
+			arena_strndup(in->arena, text + name + 1, digits), &slots) ||
+		    slots > MAX_SLOTS)
+			return 0;
+		last = import_append(hosts, last,
+		    import_scalar(in->arena, arena_strndup(in->arena, text, name),
+			arena_printf(in->arena, "%lld", (long long)slots), loc));
+		text += length + (text[length] == ',');
+	}
+	return hosts->count > 0 ? keep_hosts(in, hosts) : 0;
+}

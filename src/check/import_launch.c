@@ -2,151 +2,20 @@
 /*
  * Who starts the ranks, how many on how many nodes?
  *
- * Launchers in front of a program (srun torchrun train.py …), their options, Slurm's header
- * lines. Each option becomes a setting of the form CONFIG_NUMBERS; import_placement.c works
- * out nodes, processes and world from all of them. Options: PyTorch
- * torch/distributed/run.py, DeepSpeed launcher/runner.py, srun(1), mpirun(1), Accelerate
- * commands/launch.py.
+ * Launchers in front of a program (srun torchrun train.py …) and their options. Each option
+ * becomes a setting of the form CONFIG_NUMBERS, those of a job "sbatch.nodes" and so on, since
+ * a step of the job may say otherwise; import_placement.c works out nodes, processes and world
+ * from all of them.
  */
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/units.h"
-#include "check/import_private.h"
-
-/* An option, the setting that it is, and whether a value follows. */
-struct launch_option {
-	const char *name, *setting;
-	bool value;
-};
-
-struct launcher {
-	const char *program; /* base name of the word, or module of python -m */
-	const char *name;    /* as config.launch.launcher has it */
-	const char *word;    /* a word that must follow: "accelerate launch" */
-	const struct launch_option
-	    *options; /* where the name alone does not tell; ends with NULL */
-};
-
-/* clang-format off */
-static const struct launch_option torchrun_options[] = {
-	{"standalone", "standalone", false}, {"no_python", "no_python", false},
-	{"run_path", "run_path", false}, {"module", "module", false}, {"m", "module", false},
-	{"t", "tee", true}, {"r", "redirects", true}, {"use_env", "use_env", false},
-	{.name = NULL},
-};
-static const struct launch_option deepspeed_options[] = {
-	{"H", "hostfile", true}, {"i", "include", true}, {"e", "exclude", true},
-	{"m", "module", false}, {"module", "module", false}, {"no_python", "no_python", false},
-	{"no_local_rank", "no_local_rank", false}, {"no_ssh_check", "no_ssh_check", false},
-	{"no_ssh", "no_ssh", false}, {"force_multi", "force_multi", false},
-	{"save_pid", "save_pid", false}, {"elastic_training", "elastic_training", false},
-	{"bind_cores_to_rank", "bind_cores_to_rank", false},
-	{.name = NULL},
-};
-static const struct launch_option srun_options[] = {
-	{"N", "nodes", true}, {"n", "ntasks", true}, {"G", "gpus", true},
-	{"c", "cpus_per_task", true}, {"J", "job_name", true}, {"p", "partition", true},
-	{"t", "time", true}, {"o", "output", true},
-	{"e", "error", true}, {"A", "account", true}, {"w", "nodelist", true}, {"D", "chdir", true},
-	{"x", "exclude_nodes", true}, {"exclude", "exclude_nodes", true}, {"q", "qos", true},
-	{"l", "label", false}, {"label", "label", false}, {"u", "unbuffered", false},
-	{"unbuffered", "unbuffered", false}, {"exclusive", "exclusive", false},
-	{"overlap", "overlap", false}, {"kill_on_bad_exit", "kill_on_bad_exit", false},
-	{"K", "kill_on_bad_exit", false}, {"no_kill", "no_kill", false}, {"pty", "pty", false},
-	{"oversubscribe", "oversubscribe", false}, {"v", "verbose", false},
-	{"verbose", "verbose", false}, {"requeue", "requeue", false},
-	{"no_container_mount_home", "no_container_mount_home", false},
-	{"container_writable", "container_writable", false}, {"parsable", "parsable", false},
-	{.name = NULL},
-};
-static const struct launch_option mpirun_options[] = {
-	{"n", "np", true}, {"np", "np", true}, {"c", "np", true}, {"N", "npernode", true},
-	{"npernode", "npernode", true}, {"ppn", "npernode", true}, {"map_by", "map_by", true},
-	{"H", "host", true}, {"host", "host", true}, {"f", "hostfile", true},
-	{"hostfile", "hostfile", true}, {"machinefile", "hostfile", true}, {"x", "x", true},
-	{"bind_to", "bind_to", true}, {"allow_run_as_root", "allow_run_as_root", false},
-	{"oversubscribe", "oversubscribe", false}, {"tag_output", "tag_output", false},
-	{"report_bindings", "report_bindings", false}, {"v", "verbose", false},
-	{.name = NULL},
-};
-static const struct launch_option accelerate_options[] = {
-	{"multi_gpu", "multi_gpu", false}, {"use_deepspeed", "use_deepspeed", false},
-	{"use_fsdp", "use_fsdp", false}, {"cpu", "cpu", false}, {"module", "module", false},
-	{"m", "module", false}, {"quiet", "quiet", false}, {"debug", "debug", false},
-	{"use_megatron_lm", "use_megatron_lm", false}, {"no_python", "no_python", false},
-	{"same_network", "same_network", false},
-	{.name = NULL},
-};
-static const struct launcher launchers[] = {
-	{"torchrun", "torchrun", NULL, torchrun_options},
-	{"torch.distributed.run", "torchrun", NULL, torchrun_options},
-	{"torch.distributed.launch", "torchrun", NULL, torchrun_options},
-	{"deepspeed", "deepspeed", NULL, deepspeed_options},
-	{"deepspeed.launcher.runner", "deepspeed", NULL, deepspeed_options},
-	{"srun", "srun", NULL, srun_options},
-	{"sbatch", "sbatch", NULL, srun_options},
-	{"mpirun", "mpirun", NULL, mpirun_options},
-	{"mpiexec", "mpirun", NULL, mpirun_options},
-	{"accelerate", "accelerate", "launch", accelerate_options},
-	{"accelerate-launch", "accelerate", NULL, accelerate_options},
-};
-/* Programs that start another one with the rest of the line. */
-static const char *const wrappers[] = {"env", "nohup", "exec", "time", "numactl", "nsys", "ncu",
-	"sudo", "stdbuf", "taskset", "timeout", "singularity", "apptainer", "docker", "podman",
-	"uv", "poetry", "conda", "command", "ray", "nice", "setsid", "ssh", "pdsh", "enroot",
-	"rocprof", NULL};
-/* clang-format on */
-
-/* Options that say something about ranks; the others are read over. */
-/* clang-format off */
-static const char *const kept[] = {
-	"nodes", "ntasks", "ntasks_per_node", "gpus", "gpus_per_node", "gpus_per_task", "gres",
-	"nnodes", "nproc_per_node", "node_rank", "master_addr", "master_port", "rdzv_backend",
-	"rdzv_endpoint", "max_restarts", "standalone", "num_gpus", "num_nodes", "hostfile",
-	"include", "exclude", "launcher", "no_local_rank", "np", "npernode", "map_by", "host",
-	"num_processes", "num_machines", "machine_rank", "main_process_ip", "main_process_port",
-	"use_deepspeed", "deepspeed_config_file", "dp_replicate_size", "dp_shard_size", "tp_size",
-	"cp_size", "sp_size", NULL
-};
-/* clang-format on */
-
-static const char *
-base_name(const char *word)
-{
-	const char *slash = strrchr(word, '/');
-
-	return slash ? slash + 1 : word;
-}
-
-static bool
-is_listed(const char *const *list, const char *word)
-{
-	while (*list && strcmp(*list, word) != 0)
-		list++;
-	return *list != NULL;
-}
-
-static const struct launcher *
-find_launcher(const struct shell_words *words, size_t at)
-{
-	const char *name = base_name(words->items[at].bytes);
-
-	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
-		if (strcmp(launchers[i].program, name) != 0)
-			continue;
-		if (!launchers[i].word ||
-		    (at + 1 < words->count &&
-			strcmp(words->items[at + 1].bytes, launchers[i].word) == 0))
-			return &launchers[i];
-	}
-	return NULL;
-}
+#include "check/import_launch.h"
 
 static bool
 is_python(const char *word)
 {
-	const char *name = base_name(word);
+	const char *name = launcher_base(word);
 
 	return strncmp(name, "python", 6) == 0 &&
 	       strspn(name + 6, "0123456789.") == strlen(name + 6);
@@ -155,7 +24,7 @@ is_python(const char *word)
 static bool
 is_shell(const char *word)
 {
-	return strcmp(base_name(word), "bash") == 0 || strcmp(base_name(word), "sh") == 0;
+	return strcmp(launcher_base(word), "bash") == 0 || strcmp(launcher_base(word), "sh") == 0;
 }
 
 static bool
@@ -171,7 +40,7 @@ is_program(const struct shell_words *words, size_t at)
 {
 	const char *word = words->items[at].bytes;
 
-	return find_launcher(words, at) || is_python(word) || ends_with(word, ".py") ||
+	return launcher_find(words, at) || is_python(word) || ends_with(word, ".py") ||
 	       ends_with(word, ".sh");
 }
 
@@ -190,16 +59,6 @@ option_name(struct arena *arena, const char *word, size_t *value)
 	return name;
 }
 
-static const struct launch_option *
-find_option(const struct launcher *launcher, const char *name)
-{
-	const struct launch_option *option = launcher->options;
-
-	while (option->name && strcmp(option->name, name) != 0)
-		option++;
-	return option->name ? option : NULL;
-}
-
 /* mpirun -x NAME=value */
 static void
 add_exported(struct import *in, const char *text, bool unknown, struct loc loc)
@@ -211,9 +70,16 @@ add_exported(struct import *in, const char *text, bool unknown, struct loc loc)
 		    equals + 1, unknown, loc);
 }
 
+/* What a job is asked for stands beside what a step of it asks for. */
+static const char *
+setting_of(struct arena *arena, const struct launcher *launcher, const char *setting)
+{
+	return launcher->kind == LAUNCHER_JOB ? arena_printf(arena, "sbatch.%s", setting) : setting;
+}
+
 static void
-add_option(struct import *in, const struct import_text *source, const char *setting,
-    const struct shell_text *word, size_t value)
+add_option(struct import *in, const struct import_text *source, const struct launcher *launcher,
+    const char *setting, const struct shell_text *word, size_t value)
 {
 	static const char accelerate[] = "parallelism_config_";
 	struct loc loc = source ? shell_loc(source, word, value)
@@ -224,13 +90,26 @@ add_option(struct import *in, const struct import_text *source, const char *sett
 		setting += strlen(accelerate);
 	if (strcmp(setting, "x") == 0)
 		add_exported(in, text, shell_is_marked(word), loc);
-	else if (!is_listed(kept, setting))
+	if (!launcher_keeps(setting))
 		return;
-	else if (shell_is_marked(word))
+	setting = setting_of(in->arena, launcher, setting);
+	if (shell_is_marked(word))
 		import_unknown_setting(in, CONFIG_NUMBERS, setting, text, loc);
 	else
 		import_setting(
 		    in, CONFIG_NUMBERS, setting, import_word_value(in->arena, setting, text, loc));
+}
+
+static void
+add_flag(struct import *in, const struct import_text *source, const struct launcher *launcher,
+    const char *setting, const struct shell_text *word)
+{
+	if (!launcher_keeps(setting))
+		return;
+	setting = setting_of(in->arena, launcher, setting);
+	import_setting(in, CONFIG_NUMBERS, setting,
+	    import_bool(in->arena, setting, true,
+		source ? shell_loc(source, word, 0) : (struct loc){word->bytes, 0, 0}));
 }
 
 /* A short option with its value in the same word, "-N4". */
@@ -242,23 +121,22 @@ take_glued(struct import *in, const struct import_text *source, const struct lau
 
 	if (word->length < 3 || word->bytes[1] == '-')
 		return false;
-	option = find_option(launcher, (char[]){word->bytes[1], '\0'});
+	option = launcher_option(launcher, (char[]){word->bytes[1], '\0'});
 	if (!option || !option->value)
 		return false;
 	if (commit)
-		add_option(in, source, option->setting, word, 2);
+		add_option(in, source, launcher, option->setting, word, 2);
 	return true;
 }
 
-/* One option at `at`; returns how many words it takes. */
-static size_t
-take_option(struct import *in, const struct import_text *source, const struct launcher *launcher,
-    const struct shell_words *words, size_t at, bool commit)
+size_t
+import_launch_option(struct import *in, const struct import_text *source,
+    const struct launcher *launcher, const struct shell_words *words, size_t at, bool commit)
 {
 	const struct shell_text *word = &words->items[at];
 	size_t value;
 	char *name = option_name(in->arena, word->bytes, &value);
-	const struct launch_option *option = find_option(launcher, name);
+	const struct launch_option *option = launcher_option(launcher, name);
 	const char *setting = option ? option->setting : name;
 	bool has_next = at + 1 < words->count;
 
@@ -266,20 +144,17 @@ take_option(struct import *in, const struct import_text *source, const struct la
 		return 1;
 	if (value > 0) {
 		if (commit)
-			add_option(in, source, setting, word, value);
+			add_option(in, source, launcher, setting, word, value);
 		return 1;
 	}
 	if ((option && !option->value) || !has_next || words->items[at + 1].bytes[0] == '-' ||
 	    (!option && is_program(words, at + 1))) {
-		if (commit && is_listed(kept, setting))
-			import_setting(in, CONFIG_NUMBERS, setting,
-			    import_bool(in->arena, setting, true,
-				source ? shell_loc(source, word, 0)
-				       : (struct loc){word->bytes, 0, 0}));
+		if (commit)
+			add_flag(in, source, launcher, setting, word);
 		return 1;
 	}
 	if (commit)
-		add_option(in, source, setting, &words->items[at + 1], 0);
+		add_option(in, source, launcher, setting, &words->items[at + 1], 0);
 	return 2;
 }
 
@@ -293,18 +168,30 @@ hides_options(const struct shell_words *words, size_t at)
 		   shell_is_marked(&words->items[at + 1]));
 }
 
+/* "srun … torchrun": the one in front starts the other on every node. */
+static void
+set_launcher(struct launch *launch, const struct launcher *launcher, struct loc loc)
+{
+	if (launch->launcher && strcmp(launch->launcher, launcher->name) != 0 &&
+	    launcher->kind == LAUNCHER_AGENT)
+		launch->outer = launch->launcher;
+	if (launcher->kind == LAUNCHER_JOB && launch->launcher)
+		return;
+	launch->launcher = launcher->name;
+	launch->loc = loc;
+}
+
 static size_t
 take_launcher(struct import *in, const struct import_text *source, const struct launcher *launcher,
     const struct shell_words *words, size_t at, bool commit)
 {
-	if (commit) {
-		in->config->launch.launcher = launcher->name;
-		in->config->launch.loc = source ? shell_loc(source, &words->items[at], 0)
-						: (struct loc){words->items[at].bytes, 0, 0};
-	}
+	if (commit)
+		set_launcher(&in->config->launch, launcher,
+		    source ? shell_loc(source, &words->items[at], 0)
+			   : (struct loc){words->items[at].bytes, 0, 0});
 	at += launcher->word ? 2 : 1;
-	while (at < words->count &&
-	       (words->items[at].bytes[0] == '-' || hides_options(words, at))) {
+	while (
+	    at < words->count && (words->items[at].bytes[0] == '-' || hides_options(words, at))) {
 		if (strcmp(words->items[at].bytes, "--") == 0)
 			return at + 1;
 		if (words->items[at].bytes[0] != '-') {
@@ -312,7 +199,7 @@ take_launcher(struct import *in, const struct import_text *source, const struct 
 			at++;
 			continue;
 		}
-		at += take_option(in, source, launcher, words, at, commit);
+		at += import_launch_option(in, source, launcher, words, at, commit);
 	}
 	return at;
 }
@@ -326,7 +213,7 @@ take_python(const struct shell_words *words, size_t at, bool *program)
 		const char *word = words->items[at].bytes;
 
 		if (strcmp(word, "-m") == 0 && at + 1 < words->count) {
-			*program = !find_launcher(words, at + 1);
+			*program = !launcher_find(words, at + 1);
 			return at + 1;
 		}
 		if (strcmp(word, "-c") == 0 || word[1] == '-')
@@ -338,16 +225,18 @@ take_python(const struct shell_words *words, size_t at, bool *program)
 
 /* The first word that is a program we know, behind wrappers and their options. */
 static size_t
-skip_wrapper(const struct shell_words *words, size_t at)
+skip_wrapper(struct import *in, const struct shell_words *words, size_t at, bool commit)
 {
+	bool remote, wrapper = launcher_is_wrapper(words->items[at].bytes, &remote);
 	size_t next = at + 1;
 
 	/* "${PROFILER} torchrun …": what is not known may be one too */
-	if (!is_listed(wrappers, base_name(words->items[at].bytes)) &&
-	    !shell_is_marked(&words->items[at]))
+	if (!wrapper && !shell_is_marked(&words->items[at]))
 		return at;
 	while (next < words->count && !is_program(words, next))
 		next++;
+	if (next < words->count && remote && commit)
+		in->config->launch.outer = launcher_base(words->items[at].bytes);
 	return next < words->count ? next : at;
 }
 
@@ -362,8 +251,8 @@ import_launchers(struct import *in, const struct import_text *source,
 		const struct launcher *launcher;
 		bool program = true;
 
-		at = skip_wrapper(words, at);
-		launcher = find_launcher(words, at);
+		at = skip_wrapper(in, words, at, commit);
+		launcher = launcher_find(words, at);
 		if (launcher) {
 			*launched = true;
 			at = take_launcher(in, source, launcher, words, at, commit);
@@ -375,98 +264,11 @@ import_launchers(struct import *in, const struct import_text *source,
 			 ends_with(words->items[at + 1].bytes, ".sh"))
 			at++;
 		if (program && at < words->count && commit)
-			in->config->launch.program = base_name(words->items[at].bytes);
+			in->config->launch.program = launcher_base(words->items[at].bytes);
 		if (program)
 			return at < words->count ? at + 1 : at;
 	}
 	return at;
-}
-
-/* --- Slurm's header ------------------------------------------------------------------------- */
-
-/* Words of one line, without quotes: header lines are no shell. */
-static struct shell_words
-split_line(struct import *in, const struct import_text *text, size_t at, size_t end)
-{
-	struct shell_words words = {0};
-
-	words.items = arena_array(in->arena, (end - at) / 2 + 1, sizeof(*words.items));
-	while (at < end) {
-		size_t length = strcspn(text->bytes + at, " \t\n\"'");
-		struct shell_text *word = &words.items[words.count];
-
-		if (text->bytes[at] == '#' && words.count > 0)
-			break;
-		if (length > 0) {
-			*word =
-			    (struct shell_text){arena_strndup(in->arena, text->bytes + at, length),
-				arena_array(in->arena, length, sizeof(uint32_t)), length, length};
-			for (size_t i = 0; i < length; i++)
-				word->origin[i] = (uint32_t)(at + i);
-			words.count++;
-		}
-		at += length + 1;
-	}
-	return words;
-}
-
-/* The number behind the last ':' of "gpu:h100:8". */
-static int64_t
-last_number(const char *text)
-{
-	const char *colon = text ? strrchr(text, ':') : NULL;
-	int64_t number;
-
-	return text && units_parse_integer(colon ? colon + 1 : text, &number) ? number : 0;
-}
-
-/* Slurm's own variables, srun(1) and sbatch(1), as far as the header says them. */
-static void
-define_slurm(struct import *in, struct shell *shell, size_t origin)
-{
-	const struct config *config = in->config;
-	int64_t nodes = import_integer(config, CONFIG_NUMBERS, "nodes", 0);
-	int64_t per_node = import_integer(config, CONFIG_NUMBERS, "ntasks_per_node", 0);
-	int64_t tasks = import_integer(config, CONFIG_NUMBERS, "ntasks", nodes * per_node);
-	int64_t gpus = last_number(import_word(config, CONFIG_NUMBERS, "gpus_per_node"));
-	const struct {
-		const char *name;
-		int64_t value;
-	} variables[] = {{"SLURM_NNODES", nodes}, {"SLURM_JOB_NUM_NODES", nodes},
-	    {"SLURM_NTASKS_PER_NODE", per_node}, {"SLURM_NTASKS", tasks}, {"SLURM_NPROCS", tasks},
-	    {"SLURM_GPUS_PER_NODE", gpus},
-	    {"SLURM_GPUS_ON_NODE",
-		gpus ? gpus : last_number(import_word(config, CONFIG_NUMBERS, "gres"))}};
-
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
-		if (variables[i].value > 0)
-			shell_define(shell, variables[i].name,
-			    arena_printf(in->arena, "%lld", (long long)variables[i].value), origin);
-}
-
-void
-import_sbatch(struct import *in, const struct import_text *text, struct shell *shell)
-{
-	static const struct launcher header = {"sbatch", "sbatch", NULL, srun_options};
-	static const char begin[] = "#SBATCH";
-	size_t last = 0;
-
-	for (size_t i = 0; i < text->n_lines; i++) {
-		size_t at = text->lines[i], end = at + strcspn(text->bytes + at, "\n");
-		struct shell_words words;
-
-		/* Slurm reads them up to the first command */
-		if (end > at && text->bytes[at] != '#')
-			break;
-		if (strncmp(text->bytes + at, begin, strlen(begin)) != 0)
-			continue;
-		words = split_line(in, text, at + strlen(begin), end);
-		for (size_t w = 0; w < words.count && words.items[w].bytes[0] == '-';)
-			w += take_option(in, text, &header, &words, w, true);
-		last = at;
-	}
-	if (last > 0)
-		define_slurm(in, shell, last);
 }
 
 /* --- environment ---------------------------------------------------------------------------- */
@@ -484,7 +286,10 @@ matters(const char *name)
 	for (int i = 0; prefixes[i]; i++)
 		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;
-	return is_listed(names, name);
+	for (int i = 0; names[i]; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
 }
 
 /* PARALLELISM_CONFIG_DP_SHARD_SIZE is --parallelism_config_dp_shard_size. */
@@ -507,7 +312,7 @@ import_environment(
     struct import *in, const char *name, const char *value, bool unknown, struct loc loc)
 {
 	name = accelerate_size(in->arena, name);
-	if (!matters(name) && !is_listed(kept, name))
+	if (!matters(name) && !launcher_keeps(name))
 		return;
 	if (unknown)
 		import_unknown_setting(in, CONFIG_NUMBERS, name, value, loc);

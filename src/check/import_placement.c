@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "check/hosts.h"
 #include "check/import_private.h"
+#include "check/import_slurm.h"
 
 enum { MAX_RANKS = 1 << 20 };
 
@@ -68,23 +69,16 @@ from_torchrun(const struct config *config)
 					    ? import_word(config, CONFIG_NUMBERS, "nnodes")
 					    : "",
 				    ':'))
-		ranks.nodes = number(config, "nodes");
+		ranks.nodes = slurm_step(config).nodes;
 	return ranks;
 }
 
 static struct ranks
 from_slurm(const struct config *config)
 {
-	struct ranks ranks = {
-	    number(config, "nodes"), number(config, "ntasks_per_node"), number(config, "ntasks")};
+	struct slurm_step step = slurm_step(config);
 
-	if (ranks.world == 0)
-		return ranks;
-	if (ranks.per_node == 0 && ranks.nodes > 0 && ranks.world % ranks.nodes == 0)
-		ranks.per_node = ranks.world / ranks.nodes;
-	if (ranks.nodes == 0 && ranks.per_node > 0 && ranks.world % ranks.per_node == 0)
-		ranks.nodes = ranks.world / ranks.per_node;
-	return ranks;
+	return (struct ranks){step.nodes, step.per_node, step.tasks};
 }
 
 /* --map-by ppr:8:node */
@@ -153,6 +147,18 @@ included_here(const struct config *config)
 	return slots;
 }
 
+/* "0,1,2,3" */
+static int64_t
+visible_gpus(const struct config *config)
+{
+	const char *list = import_word(config, CONFIG_NUMBERS, "CUDA_VISIBLE_DEVICES");
+	int64_t count = list && *list && *list != '-' ? 1 : 0;
+
+	for (; count > 0 && *list && count < MAX_RANKS; list++)
+		count += *list == ',';
+	return count;
+}
+
 static struct ranks
 from_deepspeed(const struct config *config)
 {
@@ -165,6 +171,11 @@ from_deepspeed(const struct config *config)
 		ranks.nodes = 1;
 	if (ranks.per_node == 0 && !is_there(config, "hostfile"))
 		ranks.per_node = included_here(config);
+	/* launcher/runner.py takes it for --include where no option says otherwise */
+	if (ranks.nodes == 1 && ranks.per_node == 0 && !is_there(config, "include") &&
+	    !is_there(config, "exclude") && !is_there(config, "num_gpus") &&
+	    !is_there(config, "hostfile"))
+		ranks.per_node = visible_gpus(config);
 	return ranks;
 }
 
@@ -186,6 +197,25 @@ from_launcher(const struct config *config)
 	if (config->launch.hostfile)
 		return from_hostfile(config);
 	return (struct ranks){.world = number(config, "WORLD_SIZE")};
+}
+
+/* Launchers under srun, and the GPUs that each launcher, or srun on each node, has. */
+static void
+read_slurm(struct config *config)
+{
+	struct slurm_step step = slurm_step(config);
+	struct launch *launch = &config->launch;
+	bool agents = launch->outer && strcmp(launch->outer, "srun") == 0;
+	bool filters = launch->launcher && strcmp(launch->launcher, "deepspeed") == 0;
+	int64_t visible = filters ? 0 : visible_gpus(config);
+
+	launch->agents = agents ? step.tasks : 0;
+	launch->agents_per_node = agents ? step.per_node : 0;
+	launch->job_nodes = step.job_nodes;
+	launch->gpus_per_node =
+	    agents && step.gpus_per_task > 0 ? step.gpus_per_task : step.gpus_per_node;
+	if (visible > 0 && (launch->gpus_per_node == 0 || visible < launch->gpus_per_node))
+		launch->gpus_per_node = visible;
 }
 
 static void
@@ -212,6 +242,18 @@ read_environment(struct config *config)
 	launch->local_rank = import_integer(config, CONFIG_NUMBERS, "LOCAL_RANK", -1);
 }
 
+/* mpirun -H says what a hostfile would. */
+static void
+read_hosts(struct import *in)
+{
+	const struct launch *launch = &in->config->launch;
+	const struct doc *list = import_value(in->config, CONFIG_NUMBERS, "host");
+
+	if (list && list->text && !launch->hostfile && launch->launcher &&
+	    strcmp(launch->launcher, "mpirun") == 0)
+		import_host_list(in, list->text, list->loc);
+}
+
 void
 import_conclude_launch(struct import *in)
 {
@@ -226,6 +268,8 @@ import_conclude_launch(struct import *in)
 	config->launch.master_port = 0;
 	read_addresses(config);
 	read_environment(config);
+	read_slurm(config);
+	read_hosts(in);
 	if (ranks.world == 0 && ranks.nodes > 0 && ranks.per_node > 0)
 		ranks.world = ranks.nodes * ranks.per_node;
 	if (ranks.world > MAX_RANKS)

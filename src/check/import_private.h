@@ -88,6 +88,7 @@ struct doc *import_pattern(struct arena *arena, const char *text, struct loc loc
 int import_document(struct import *in, const struct doc *doc);
 int import_plan(struct import *in, const struct doc *doc);
 int import_hostfile(struct import *in, const struct import_text *text);
+int import_host_list(struct import *in, const char *text, struct loc loc);
 int import_script(struct import *in, const struct import_text *text);
 /*
  * A text that a script writes into a file, its first line moved to that of the script. What is
@@ -115,7 +116,7 @@ size_t import_count_options(const struct shell_words *words);
  */
 size_t import_launchers(struct import *in, const struct import_text *source,
     const struct shell_words *words, bool commit, bool *launched);
-/* "#SBATCH --nodes=4" lines, and the variables that Slurm sets from them. */
+/* import_slurm.c: "#SBATCH --nodes=4" lines, and the variables that Slurm sets from them. */
 void import_sbatch(struct import *in, const struct import_text *text, struct shell *shell);
 /* NAME=value for the processes that are started. */
 void import_environment(

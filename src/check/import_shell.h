@@ -64,6 +64,8 @@ struct shell *shell_new(struct arena *arena, struct diags *diags, const struct i
     shell_command_fn *on_command, void *context);
 /* A variable that is there before the script begins; `origin` is the place that says so. */
 void shell_define(struct shell *shell, const char *name, const char *value, size_t origin);
+/* The script is that of a Slurm job: the first task of its first node. */
+void shell_define_batch(struct shell *shell, size_t origin);
 void shell_on_document(struct shell *shell, shell_document_fn *on_document);
 /* Reads the whole source; -1 after adding errors. */
 int shell_read(struct shell *shell);

@@ -23,9 +23,11 @@ add_mark(struct shell *shell, struct word_builder *builder, char kind,
     const struct shell_cursor *cursor, size_t start)
 {
 	size_t end = cursor->at < cursor->text.length ? cursor->at : cursor->text.length;
+	const char *raw = shell_in_task(
+	    shell, arena_strndup(shell->arena, cursor->text.bytes + start, end - start));
 
-	shell_put_mark(shell, &builder->text, kind, cursor->text.bytes + start, end - start,
-	    cursor->text.origin[start]);
+	shell_put_mark(
+	    shell, &builder->text, kind, raw, strlen(raw), cursor->text.origin[start]);
 	builder->have = true;
 }
 
@@ -296,6 +298,21 @@ assign_default(struct shell *shell, const char *name, const struct shell_text *o
 	return 0;
 }
 
+/* ${NODE_RANK:-0}: each node is told its own, and the default is for one node alone. */
+static bool
+is_of_node(const char *name)
+{
+	static const char *const ends[] = {
+	    "RANK", "_ADDR", "_ADDRESS", "_IP", "_HOST", "NODEID", "PROCID", "LOCALID", NULL};
+	size_t length = strlen(name);
+
+	for (int i = 0; ends[i]; i++)
+		if (length >= strlen(ends[i]) &&
+		    strcmp(name + length - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
 /* ":-", "-", ":=", "=", ":+", "+", ":?", "?"; the mark of something else is left to the caller: 1.
  */
 static int
@@ -310,7 +327,8 @@ with_operator(struct shell *shell, struct word_builder *builder, struct paramete
 	    rest->bytes + colon + 1, rest->origin + colon + 1, rest->length - colon - 1, 0};
 
 	if (rest->length <= (size_t)colon || !strchr("-=+?", word) ||
-	    p->found == LOOKUP_UNCERTAIN || (word == '?' && missing))
+	    p->found == LOOKUP_UNCERTAIN || (word == '?' && missing) ||
+	    (missing && word != '+' && is_of_node(p->name)))
 		return 1;
 	if (word == '+')
 		return missing ? 0 : add_operand(shell, builder, &operand, quoted);

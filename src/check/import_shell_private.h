@@ -72,6 +72,7 @@ struct shell {
 	struct function *functions;
 	const struct shell_words *positional; /* of the function that is called, or NULL */
 	const struct shell_words *outer;
+	bool task; /* behind srun and the like: what is read runs once in each task */
 	struct shell_text output; /* file that the command being read writes, or empty */
 	bool appends;		  /* ">>" */
 	enum shell_truth status; /* of the command that was read last */
@@ -197,6 +198,12 @@ int shell_take_here_doc(struct shell *shell, struct shell_cursor *cursor);
 void shell_claim_here_docs(
     struct shell *shell, struct shell_cursor *cursor, const struct shell_words *words);
 void shell_note_echo(struct shell *shell, const struct shell_words *words);
+
+/* import_shell_task.c */
+/* Behind these words each task is on its own; what was before, to be set again behind it. */
+bool shell_enter_task(struct shell *shell, const struct shell_words *outer);
+/* What is not known, as messages name it: of what differs between tasks, that it does. */
+const char *shell_in_task(struct shell *shell, const char *raw);
 
 /* import_shell_arith.c */
 enum arith { ARITH_OK, ARITH_UNKNOWN };

@@ -283,6 +283,7 @@ run_inner(struct shell *shell, const struct shell_words *words, size_t inner)
 	struct shell_words outer = {words->items, inner - 2, inner - 2};
 	const struct shell_words *arguments = shell->positional;
 	struct shell_words own = {0};
+	bool task = shell_enter_task(shell, &outer);
 	int result;
 
 	/* sh -c 'command' name argument… */
@@ -294,6 +295,7 @@ run_inner(struct shell *shell, const struct shell_words *words, size_t inner)
 	shell->outer = inner > 2 ? &outer : before;
 	result = shell_run_nested(shell, words->items[inner]);
 	shell->outer = before;
+	shell->task = task;
 	shell->positional = arguments;
 	shell_leave(shell, block);
 	return result;

@@ -214,6 +214,9 @@ report(struct run *run, const struct compiled *c, const bool *broken)
 		expr_names(c->when, rule_add_place, &sink);
 	message = rule_render(&sink, rule->message, problem.text);
 	hint = rule_render_hint(&sink, rule->hint, problem.text);
+	/* what a launch line does not say is missing there */
+	if (!draft.loc.file && strncmp(rule->id, "LAU", 3) == 0)
+		draft.loc = run->facts->check->config->launch.loc;
 	diag = diag_add(run->diags, draft.loc, rule->id, rule->severity, "%s", message);
 	diag->silent = rule->silent;
 	diag->numbers = draft.numbers;

@@ -3,17 +3,16 @@
  * Do the files say the same as the model and the cluster beside them? The model is that of
  * --model, or the one that a plan among the files holds. A size that a file states is compared
  * as it is written; what the files make of the sizes that they leave out is compared as a
- * whole. Of the cluster a job's header states the GPUs of a node: "4", "h100:4", "gpu:h100:4"
- * (Slurm, sbatch(1): --gpus-per-node, --gres).
+ * whole. Of the cluster a job states the GPUs of a node (import_slurm.c).
  */
 #include <ctype.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "check/context.h"
 #include "check/import_private.h"
+#include "check/import_slurm.h"
 
 enum part { PART_MODEL, PART_MIXER, PART_FFN };
 
@@ -279,31 +278,15 @@ call_model_differences(const struct expr_scope *scope, const struct value *argum
 
 /* --- the header of a job ---------------------------------------------------------------------- */
 
-/* "h100:4", NULL: the header does not say which GPUs a node has. */
-static const char *
-header_gpus(const struct facts *facts)
-{
-	const struct config *config = facts->check->config;
-	const char *gpus = import_word(config, CONFIG_NUMBERS, "gpus_per_node");
-	const char *gres = gpus ? NULL : import_word(config, CONFIG_NUMBERS, "gres");
-
-	if (gpus)
-		return gpus;
-	return gres && strncmp(gres, "gpu:", 4) == 0 && !strchr(gres, ',') ? gres + 4 : NULL;
-}
-
-/* header_gpus(): how many. */
+/* header_gpus(): how many a node of the job has. */
 static struct value
 call_header_gpus(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
-	const char *text = header_gpus(scope->context);
-	const char *colon = text ? strrchr(text, ':') : NULL;
-	int64_t number;
+	const struct facts *facts = scope->context;
+	int64_t gpus = slurm_step(facts->check->config).node_gpus;
 
 	(void)arguments, (void)count;
-	if (!text || !units_parse_integer(colon ? colon + 1 : text, &number) || number < 1)
-		return value_undecided;
-	return value_int(number);
+	return gpus > 0 ? value_int(gpus) : value_undecided;
 }
 
 /* Letters of either case, up to the first '-': "H100" of "H100-SXM5-80GB" in "nvidia_h100_80gb". */
@@ -341,7 +324,8 @@ family_of(struct arena *arena, const char *text)
 static struct value
 call_header_gpu(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
-	const char *text = header_gpus(scope->context);
+	const struct facts *facts = scope->context;
+	const char *text = slurm_gpus(facts->check->config);
 	const char *family = text ? family_of(scope->arena, text) : NULL;
 
 	(void)arguments, (void)count;

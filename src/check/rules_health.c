@@ -113,7 +113,7 @@ const struct rule rules_health[] = {
 	},
 	{
 		.id = "HEA-011", .severity = SEVERITY_WARNING, .silent = true,
-		.when = "set(cluster_world) and (said(gpus_per_node) or said(gres))",
+		.when = "set(cluster_world) and header_gpus() > 0",
 		.require = "header_gpus() == gpus_per_node",
 		.message = "the job asks for {header_gpus()} GPUs a node, the cluster "
 		    "{cluster_beside()} has {gpus_per_node}",
@@ -122,7 +122,7 @@ const struct rule rules_health[] = {
 	},
 	{
 		.id = "HEA-012", .severity = SEVERITY_ERROR, .silent = true,
-		.when = "set(cluster_world) and (said(gpus_per_node) or said(gres))",
+		.when = "set(cluster_world) and header_gpus() > 0",
 		.require = "header_gpu() == cluster_gpu()",
 		.message = "the job asks for {header_gpu()} GPUs, the cluster {cluster_beside()} "
 		    "has {cluster_gpu()}",

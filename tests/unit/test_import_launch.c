@@ -110,6 +110,106 @@ Test(import_launch, slurm)
 	check_rows(rows, ROWS(rows));
 }
 
+struct asked {
+	const char *text, *outer;
+	int64_t gpus, agents, job_nodes, world;
+};
+
+/* What Slurm was asked for, in the header, by srun, or both: sbatch(1), srun(1). */
+Test(import_launch, what_slurm_gives)
+{
+#define JOB "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH "
+#define TORCHRUN "torchrun --nnodes 2 --nproc-per-node 8 t.py"
+	static const struct asked rows[] = {
+	    {JOB "--gpus-per-node=4\nsrun -n 8 python t.py", NULL, 4, 0, 2, 8},
+	    {JOB "--gpus-per-node=h100:4\nsrun -n 8 python t.py", NULL, 4, 0, 2, 8},
+	    {JOB "--gres=gpu:4\nsrun python t.py", NULL, 4, 0, 2, 2},
+	    {JOB "--gres=gpu:h100:4,nvme:1\nsrun python t.py", NULL, 4, 0, 2, 2},
+	    {JOB "--gres=gpu\nsrun python t.py", NULL, 1, 0, 2, 2},
+	    {JOB "--gres=nvme:2\nsrun python t.py", NULL, 0, 0, 2, 2},
+	    {JOB "--tres-per-node=gres/gpu:8\nsrun python t.py", NULL, 8, 0, 2, 2},
+	    {JOB "--gpus=8\nsrun python t.py", NULL, 4, 0, 2, 2},
+	    {JOB "--gpus=a100:3\nsrun python t.py", NULL, 0, 0, 2, 2},
+	    {JOB "--gpus-per-task=2\nsrun --ntasks-per-node 4 python t.py", NULL, 8, 0, 2, 8},
+	    {JOB "--gres=gpu:8\nsrun --gres=gpu:2 python t.py", NULL, 2, 0, 2, 2},
+	    {JOB "--gres=gpu:8\nexport CUDA_VISIBLE_DEVICES=0,1\nsrun python t.py", NULL, 2, 0, 2,
+		2},
+	    {JOB "--gres=gpu:8\nsrun " TORCHRUN, "srun", 8, 2, 2, 16},
+	    {JOB "--ntasks-per-node=8\nsrun --ntasks-per-node=1 " TORCHRUN, "srun", 0, 2, 2, 16},
+	    {JOB "--ntasks-per-node=8\nsrun -n 2 " TORCHRUN, "srun", 0, 2, 2, 16},
+	    {JOB "--ntasks=4\n#SBATCH --gpus-per-task=4\nsrun " TORCHRUN, "srun", 4, 4, 2, 16},
+	    {"for h in a b; do ssh $h " TORCHRUN "; done", "ssh", 0, 0, 0, 16},
+	    {"srun -N 4 -G 16 python t.py", NULL, 4, 0, 0, 4},
+	};
+#undef JOB
+#undef TORCHRUN
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		const struct launch *launch;
+
+		imported = import_good("run.sh", rows[i].text);
+		launch = &imported.config.launch;
+		cr_assert_eq(launch->outer != NULL, rows[i].outer != NULL, "%s", rows[i].text);
+		cr_assert(!rows[i].outer || strcmp(launch->outer, rows[i].outer) == 0);
+		cr_assert_eq(launch->gpus_per_node, rows[i].gpus, "%s: %lld GPUs", rows[i].text,
+		    (long long)launch->gpus_per_node);
+		cr_assert_eq(launch->agents, rows[i].agents, "%s", rows[i].text);
+		cr_assert_eq(launch->job_nodes, rows[i].job_nodes, "%s", rows[i].text);
+		cr_assert_eq(imported.config.strategy.world, rows[i].world, "%s: world %lld",
+		    rows[i].text, (long long)imported.config.strategy.world);
+		imported_free(&imported);
+	}
+	imported.arena = NULL;
+}
+
+/* The script of a job expands before tasks are started; a shell in the task does it in each. */
+Test(import_launch, script_and_task)
+{
+	static const struct {
+		const char *text, *rank;
+	} rows[] = {
+	    {"#SBATCH -n 4\nexport RANK=$SLURM_PROCID\nsrun python t.py", "0"},
+	    {"#SBATCH -n 4\nsrun bash -c 'RANK=$SLURM_PROCID python t.py'", "$SLURM_PROCID"},
+	    {"#SBATCH -n 4\nsrun bash -c \"RANK=\\$SLURM_PROCID python t.py\"", "$SLURM_PROCID"},
+	    {"#SBATCH -n 4\nsrun bash -c \"RANK=$SLURM_PROCID python t.py\"", "0"},
+	    {"srun -n 4 bash -c 'RANK=$(hostname) python t.py'", "$(hostname) in each task"},
+	    {"export RANK=$(hostname)\nsrun -n 4 bash -c 'python t.py'", "$(hostname)"},
+	    {"RANK=${RANK:-0} torchrun --nproc-per-node 4 t.py", "${RANK:-0}"},
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		const struct setting *rank;
+
+		imported = import_good("run.sh", rows[i].text);
+		rank = setting_find(&imported.config, "RANK");
+		cr_assert_not_null(rank, "%s", rows[i].text);
+		cr_assert_str_eq(rank->value->text, rows[i].rank, "%s", rows[i].text);
+		imported_free(&imported);
+	}
+	imported.arena = NULL;
+}
+
+Test(import_launch, late_header)
+{
+	imported =
+	    import_good("run.sh", "#SBATCH --nodes=2\nx=1\n#SBATCH --ntasks=4\nsrun python t.py\n");
+	cr_assert_eq(imported.diags->warnings, 1);
+	imported_free(&imported);
+	imported = import_good("run.sh",
+	    "#SBATCH --nodes=2\ncat >b.sh <<E\n#SBATCH --ntasks=4\nE\nsrun python t.py\n");
+	cr_assert_eq(imported.diags->warnings, 0);
+}
+
+Test(import_launch, hosts_of_mpirun)
+{
+	imported = import_good("run.sh", "mpirun -np 16 -H a:8,b:8 python t.py\n");
+	cr_assert_not_null(imported.config.launch.hostfile);
+	cr_assert_eq(imported.config.launch.hostfile->count, 2);
+	imported_free(&imported);
+	imported = import_good("run.sh", "mpirun -np 16 -H a,b python t.py\n");
+	cr_assert_null(imported.config.launch.hostfile);
+}
+
 Test(import_launch, others)
 {
 	static const struct launched rows[] = {
