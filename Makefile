@@ -225,7 +225,8 @@ CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell command -v nvcc 2>/dev/null))
 CUDA_ARCH ?= 80 90 100
 CUDA_SRC = probe/backend_cuda.c $(wildcard probe/cuda_*.c)
 CUDA_CU = $(wildcard probe/*.cu)
-PROBE_SO = probe/backend_cpu.c probe/host_kernels.c $(CUDA_SRC)
+CPU_SRC = probe/backend_cpu.c probe/host_kernels.c $(wildcard probe/cpu_*.c)
+PROBE_SO = $(CPU_SRC) $(CUDA_SRC)
 PROBE_SRC = $(filter-out $(PROBE_SO) probe/probe_main.c,$(wildcard probe/*.c))
 PROBE_TEST_SRC = $(wildcard tests/probe/*.c)
 FAULTS_SRC = tests/probe/faults.c tests/probe/blocking.c
@@ -258,7 +259,7 @@ $(OBJ)/pic/probe/%.o: probe/%.cu $(wildcard probe/cuda_*.cuh) probe/cuda_grid.h 
 		-Xcompiler -fPIC,-Wall,-Wextra,-Werror $(foreach arch,$(CUDA_ARCH),$(call gencode,$(arch))) \
 		-gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) -c -o $@ $<
 
-$(OBJ)/moeplan-probe-cpu.so: $(OBJ)/pic/probe/backend_cpu.o $(OBJ)/pic/probe/host_kernels.o
+$(OBJ)/moeplan-probe-cpu.so: $(CPU_SRC:%.c=$(OBJ)/pic/%.o) $(OBJ)/pic/probe/wire.o
 	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared -o $@ $^ $(libs_of_mpi) -lopenblas -lm
 
 $(OBJ)/moeplan-probe-cuda.so: $(CUDA_SRC:%.c=$(OBJ)/pic/%.o) $(CUDA_CU:%.cu=$(OBJ)/pic/%.o)

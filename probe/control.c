@@ -547,6 +547,12 @@ control_free(struct control *c)
 	free(c);
 }
 
+const char *
+control_master(const struct control *c)
+{
+	return c->rank == 0 ? NULL : c->master;
+}
+
 void
 control_close(struct control *c)
 {

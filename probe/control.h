@@ -36,6 +36,8 @@ enum { CONTROL_TEXT = 2048 };
  * missing, who is there twice, whose version, plan, world or job is another.
  */
 struct control *control_open(const struct control_options *options, char why[CONTROL_TEXT]);
+/* Rank 0's address as this rank sees it, in digits; NULL on rank 0. */
+const char *control_master(const struct control *control);
 /* Says good-bye: after this the end of the connections is no accident. */
 void control_close(struct control *control);
 

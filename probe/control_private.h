@@ -48,6 +48,7 @@ struct control {
 	char reason[CONTROL_TEXT];
 	double failed_s, since_s, next_beat_s;
 	struct state own;
+	char master[64]; /* the address of rank 0 */
 	void (*print)(const char *text);
 };
 

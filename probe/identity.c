@@ -24,25 +24,27 @@ struct launcher {
 	const char *promise; /* set: this launcher started us, even when `rank` is missing */
 	const char *token, *token2;
 	const char *hint;
+	enum mpi_ranks mpi;
 };
 
 static const struct launcher launchers[] = {
     {"torchrun", "LOCAL_WORLD_SIZE", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
 	"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RUN_ID", NULL,
-	"torchrun --no-python moeplan-probe plan.json passes them on"},
+	"torchrun --no-python moeplan-probe plan.json passes them on", MPI_NONE},
     {"deepspeed", "LOCAL_SIZE", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_SIZE", NULL, NULL, NULL,
-	"deepspeed --no_python moeplan-probe plan.json passes them on"},
+	"deepspeed --no_python moeplan-probe plan.json passes them on", MPI_NONE},
     {"RANK and WORLD_SIZE", NULL, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL,
-	NULL, NULL, "set RANK, WORLD_SIZE and LOCAL_RANK together"},
+	NULL, NULL, "set RANK, WORLD_SIZE and LOCAL_RANK together", MPI_NONE},
     {"Open MPI", NULL, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
 	"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE",
-	"OMPI_MCA_ess_base_jobid", "start it with mpirun -n RANKS moeplan-probe plan.json"},
+	"OMPI_MCA_ess_base_jobid", "start it with mpirun -n RANKS moeplan-probe plan.json", MPI_RANKS},
     {"Hydra", "MPI_LOCALRANKID", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL,
-	"PMI_JOBID", NULL, "start it with mpiexec -n RANKS moeplan-probe plan.json"},
+	"PMI_JOBID", NULL, "start it with mpiexec -n RANKS moeplan-probe plan.json", MPI_RANKS},
     {"Slurm", NULL, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_NTASKS",
-	"SLURM_JOB_ID", "SLURM_STEP_ID", "start it with srun: srun moeplan-probe plan.json"},
+	"SLURM_JOB_ID", "SLURM_STEP_ID", "start it with srun: srun moeplan-probe plan.json",
+	MPI_PERHAPS},
     {"PMI", NULL, "PMI_RANK", "PMI_SIZE", NULL, NULL, "PMI_SIZE", "PMI_JOBID", NULL,
-	"start it with mpiexec -n RANKS moeplan-probe plan.json"},
+	"start it with mpiexec -n RANKS moeplan-probe plan.json", MPI_RANKS},
 };
 enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]), MAX_RANKS = 1 << 20 };
 
@@ -174,6 +176,7 @@ read_row(const struct reader *r, const struct launcher *l, struct identity *iden
 	int errors = r->diags->errors;
 
 	identity->launcher = l->name;
+	identity->mpi = l->mpi;
 	identity->world = number(r, l->world, 1, MAX_RANKS);
 	if (identity->world < 0 && !look(r, l->world) && strcmp(l->name, "Slurm") == 0)
 		identity->world = number(r, "SLURM_NTASKS", 1, MAX_RANKS);

@@ -3,12 +3,14 @@
 #define MOEPLAN_IDENTITY_H
 
 #include "base/diag.h"
+#include "probe/probe.h"
 
 struct arena;
 
 /* Who this process is, as exactly one launcher says. */
 struct identity {
 	const char *launcher; /* "torchrun", "Slurm" …; NULL: started alone */
+	enum mpi_ranks mpi;
 	int rank, world;
 	int local_rank;		  /* -1: not said */
 	int local_world;	  /* -1: not said */

@@ -14,7 +14,7 @@
  * Three element types: activations and weights ("act": the backend's own type),
  * float for gradients, optimizer state and gates, int32_t for row numbers.
  */
-enum { PROBE_ABI = 3, PROBE_ID_BYTES = 128, PROBE_TEXT_MAX = 512 };
+enum { PROBE_ABI = 4, PROBE_ID_BYTES = 128, PROBE_TEXT_MAX = 512 };
 
 enum stream {
 	STREAM_COMPUTE,
@@ -192,9 +192,15 @@ struct backend_ops {
 };
 enum { PROBE_EVENTS = 4096 };
 
+/* Whether the launcher started the ranks as MPI's. */
+enum mpi_ranks { MPI_NONE, MPI_PERHAPS, MPI_RANKS };
+
 struct backend {
-	const struct backend_ops *ops;
-	void *state; /* the backend's */
+	const struct backend_ops *ops; /* open() may put another table of the backend here */
+	void *state;		       /* the backend's */
+	/* Known when open() is called: */
+	enum mpi_ranks mpi;
+	const char *master; /* rank 0's address as this rank sees it; NULL on rank 0 */
 };
 
 /* The one symbol of a backend's shared object. */

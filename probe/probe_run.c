@@ -196,6 +196,8 @@ session_init(struct session *s, struct probe_job *job, struct control *control,
 {
 	memset(s, 0, sizeof(*s));
 	s->backend = job->backend;
+	s->backend.mpi = job->identity.mpi;
+	s->backend.master = control_master(control);
 	s->control = control;
 	s->arena = job->arena;
 	s->plan = job->plan;

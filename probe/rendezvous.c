@@ -311,6 +311,7 @@ visit(struct control *c, const struct control_options *o, char why[CONTROL_TEXT]
 	double deadline = wire_now_s() + c->timeout_s;
 	struct hello hello;
 	int fd = connect_by_turns(o, deadline);
+	bool here;
 
 	fill_hello(o, &hello);
 	if (fd < 0) {
@@ -321,6 +322,7 @@ visit(struct control *c, const struct control_options *o, char why[CONTROL_TEXT]
 		return -1;
 	}
 	c->peers[0].fd = fd;
+	wire_peer(fd, c->master, sizeof(c->master), &here);
 	if (wire_send(fd, MESSAGE_HELLO, &hello, sizeof(hello)) != 0) {
 		snprintf(why, CONTROL_TEXT, "rank 0 went away while ranks were arriving");
 		return -1;

@@ -125,6 +125,34 @@ wire_connect(const char *host, int port, double timeout_s)
 	return fd;
 }
 
+static bool
+is_loopback(const struct sockaddr_storage *address)
+{
+	const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+
+	if (address->ss_family == AF_INET)
+		return ntohl(four->sin_addr.s_addr) >> 24 == 127;
+	if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+		return six->sin6_addr.s6_addr[12] == 127;
+	return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
+int
+wire_peer(int fd, char *host, size_t size, bool *on_this_host)
+{
+	struct sockaddr_storage address;
+	socklen_t length = sizeof(address);
+
+	memset(&address, 0, sizeof(address));
+	if (getpeername(fd, (struct sockaddr *)&address, &length) != 0 ||
+	    getnameinfo((struct sockaddr *)&address, length, host, (socklen_t)size, NULL, 0,
+		NI_NUMERICHOST) != 0)
+		return -1;
+	*on_this_host = is_loopback(&address);
+	return 0;
+}
+
 static int
 send_all(int fd, const void *bytes, size_t length)
 {

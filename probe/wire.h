@@ -26,6 +26,8 @@ double wire_now_s(void);
 int wire_listen(int *port);
 /* Tries once; -1 with errno. */
 int wire_connect(const char *host, int port, double timeout_s);
+/* The other end's address in digits; -1 when it is not known. */
+int wire_peer(int fd, char *host, size_t size, bool *on_this_host);
 /* Whole messages, -1 when the peer is gone or does not take them in time. */
 int wire_send(int fd, enum message_kind kind, const void *bytes, size_t length);
 

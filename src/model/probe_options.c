@@ -12,7 +12,7 @@ const char *const probe_backends[] = {"auto", "cuda", "cpu", NULL};
 /* clang-format off */
 const struct field probe_fields[] = {
 	{.name = "backend", .arg = "auto|cuda|cpu", .kind = FIELD_CHOICE, MEMBER(backend),
-	 .choices = probe_backends, .help = "cuda: GPUs and NCCL; cpu: a rehearsal over MPI (auto)"},
+	 .choices = probe_backends, .help = "cuda: GPUs and NCCL; cpu: a rehearsal (auto)"},
 	{.name = "steps", .arg = "N", .kind = FIELD_INT, MEMBER(steps), .min = 1, .max = 1000,
 	 .help = "steps that are timed (20; 2 on CPUs)"},
 	{.name = "tolerance", .arg = "PCT", .kind = FIELD_NUMBER, MEMBER(tolerance), .min = 0,

@@ -54,14 +54,33 @@ schedule() { # FILE SCHEDULE
 		mv "$scratch/as.json" "$scratch/$1.json"
 }
 
+# The ranks as torchrun starts them, which no MPI knows: they talk over TCP.
+tcp() { # RANKS PLAN OPTION...
+	n=$1 file=$2 rank=0 pids='' worst=0
+	shift 2
+	while [ "$rank" -lt "$n" ]; do
+		RANK=$rank WORLD_SIZE=$n LOCAL_RANK=$rank LOCAL_WORLD_SIZE=$n MASTER_ADDR=127.0.0.1 \
+			MASTER_PORT=$port timeout 300 "$PROBE" "$file" --backend cpu --steps 1 --timeout 100 "$@" \
+			>>"$scratch/log" 2>&1 &
+		pids="$pids $!"
+		rank=$((rank + 1))
+	done
+	for pid in $pids; do
+		wait "$pid" || worst=$?
+	done
+	return $worst
+}
+port=$((20000 + $$ % 10000))
+start=probe
+
 # A layout is right when the probe says so with status 0, and its report follows the schema.
 layout() { # NAME MODEL RANKS PINS [PROBE OPTIONS [PLAN OPTIONS [SCHEDULE]]]
 	# shellcheck disable=SC2086 # lists of options
 	plan "$1" "$2" "$3" "$4,micro_batch=1" ${6:-} &&
 		{ [ -z "${7:-}" ] || schedule "$1" "$7"; } &&
-		probe "$3" "$scratch/$1.json" --format json --output "$scratch/report.json" ${5:-} &&
+		$start "$3" "$scratch/$1.json" --format json --output "$scratch/report.json" ${5:-} &&
 		python3 tests/probe/report.py "$scratch/report.json" "$1" >"$scratch/log" 2>&1
-	verdict "layout $1" $?
+	verdict "layout $1 ($start)" $?
 }
 
 expect() { # NAME STATUS TEXT COMMAND...
@@ -182,9 +201,10 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	expect "alone, found wrong" 2 "is no load" "$MOEPLAN" probe "$scratch/faults.json" --load-skew x
 	layout tp2 $tiny 2 tp=2,pp=1,cp=1,ep=1,etp=2,vpp=1
 	# shellcheck disable=SC2016 # expanded by the inner shell
-	expect "an MPI singleton" 3 "MPI says rank 0 of 1" env RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 \
-		LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=23411 sh -c '
-		RANK=1 LOCAL_RANK=1 "$0" "$1" --backend cpu --timeout 20 & "$0" "$1" --backend cpu --timeout 20
+	expect "an MPI singleton" 3 "MPI says rank 0 of 1" env PMI_RANK=0 PMI_SIZE=2 MPI_LOCALRANKID=0 \
+		MPI_LOCALNRANKS=2 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" sh -c '
+		PMI_RANK=1 MPI_LOCALRANKID=1 "$0" "$1" --backend cpu --timeout 20 &
+		"$0" "$1" --backend cpu --timeout 20
 		status=$?; wait; exit $status' "$PROBE" "$scratch/tp2.json"
 	layout tp4 $tiny 4 tp=4,pp=1,cp=1,ep=1,etp=1,vpp=1
 	layout ep4 $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1
@@ -256,6 +276,15 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout dualpipe-pp4 "$deep" 8 tp=1,pp=4,cp=1,ep=2,etp=1,vpp=1,zero=0 "" "--overlap dp,pp" dualpipe
 	layout mtp-dualpipe tests/probe/mtp.yaml 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" dualpipe
 	layout mla-q tests/probe/mla.yaml 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1
+	start=tcp
+	layout tp2 $tiny 2 tp=2,pp=1,cp=1,ep=1,etp=2,vpp=1
+	layout everything $tiny 16 tp=2,pp=2,cp=2,ep=2,etp=2,vpp=2
+	layout mla deepseek-v2-lite 8 tp=2,pp=2,cp=1,ep=4,etp=1,vpp=1
+	layout pp-overlap $tiny 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2 "" "--overlap dp,pp"
+	layout dualpipe-tp2 "$deep" 8 tp=2,pp=2,cp=1,ep=2,etp=2,vpp=1 "" "" dualpipe
+	layout torchtitan $tiny 8 tp=2,pp=1,cp=2,ep=4,zero=3 "" "--framework torchtitan"
+	layout placement $tiny 8 tp=2,pp=1,cp=1,ep=4,etp=1,vpp=1 \
+		"--load-skew $scratch/loads.csv --placement $scratch/experts.json"
 else
 	echo "layouts are left out: there is no cpu backend or no mpirun"
 fi
