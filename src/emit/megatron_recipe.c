@@ -6,10 +6,12 @@
  * defaults train something else (a balancing coefficient of 0):
  *   correction bias  sigmoid scores, seq_aux_loss 1e-4, update rate 1e-3
  *                    (DeepSeek-V3 report, sections 2.1.2 and 4.2)
- *   else             softmax scores, aux_loss with the config's router_aux_loss_coef, or
- *                    1e-2 (Switch Transformers, section 2.2; Megatron-Core's MoE guide)
+ *   else             softmax scores, aux_loss (seq_aux_loss where the config has seq_aux) with
+ *                    the config's router_aux_loss_coef or aux_loss_alpha, or 1e-2 (Switch
+ *                    Transformers, section 2.2; Megatron-Core's MoE guide)
  * A config without a key leaves the framework's default, which a recipe can override:
- * none of these changes a shape. Rescaled rotary embeddings are left to the recipe.
+ * none of these changes a shape. Of rescaled rotary embeddings Megatron-LM has Llama 3's; YaRN,
+ * with which a model is stretched after its training, is left to the recipe.
  */
 #include <string.h>
 
@@ -47,18 +49,74 @@ config_is_false(const struct plan_view *plan, const char *key)
 	return value && value->kind == DOC_BOOL && !value->boolean;
 }
 
+/* --- rotary embeddings and norms ------------------------------------------------------------ */
+
 /* Newer files keep it inside rope_parameters. */
+static const struct doc *
+rotary_number(struct arena *arena, const struct plan_view *plan, const char *key)
+{
+	const struct doc *number = config_number(arena, plan, key);
+	const struct doc *nested = doc_get(config_member(plan, "rope_parameters"), key);
+
+	if (plan->model->learned_positions)
+		return NULL;
+	if (number || !nested || nested->kind != DOC_NUMBER)
+		return number;
+	return nested->number > 0 && nested->number < 1e12 ? doc_number(arena, nested->number)
+							   : NULL;
+}
+
 const struct doc *
 megatron_rotary_base(struct arena *arena, const struct plan_view *plan)
 {
-	const struct doc *base = config_number(arena, plan, "rope_theta");
-	const struct doc *nested = doc_get(config_member(plan, "rope_parameters"), "rope_theta");
+	const struct doc *base = rotary_number(arena, plan, "rope_theta");
 
-	if (!base && nested && nested->kind == DOC_NUMBER && nested->number > 0)
-		base = doc_number(arena, nested->number);
-	if (!base || base->number > 1e12 || plan->model->learned_positions)
+	return base ? doc_int(arena, (int64_t)base->number) : NULL;
+}
+
+/* Of latent attention the rotated part is a width of its own. */
+const struct doc *
+megatron_rotary_percent(struct arena *arena, const struct plan_view *plan)
+{
+	const struct doc *part = rotary_number(arena, plan, "partial_rotary_factor");
+
+	if (plan->model->kinds[0].mixer.kind == MIXER_MLA)
 		return NULL;
-	return doc_int(arena, (int64_t)base->number);
+	return part && part->number < 1 ? part : NULL;
+}
+
+/* Llama 3's, by whatever name the file has for the map and its type; NULL none. */
+static const struct doc *
+llama3_scaling(const struct plan_view *plan)
+{
+	static const char *const names[] = {"rope_scaling", "rope_parameters"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct doc *map = config_member(plan, names[i]);
+		const struct doc *type = doc_get(map, "rope_type");
+
+		if (doc_is_null(type))
+			type = doc_get(map, "type");
+		if (!doc_is_null(type) && type->text && strcmp(type->text, "llama3") == 0)
+			return map;
+	}
+	return NULL;
+}
+
+const struct doc *
+megatron_rope_scaling(struct arena *arena, const struct plan_view *plan)
+{
+	return llama3_scaling(plan) ? doc_bool(arena, true) : NULL;
+}
+
+const struct doc *
+megatron_rope_factor(struct arena *arena, const struct plan_view *plan)
+{
+	const struct doc *factor = doc_get(llama3_scaling(plan), "factor");
+
+	if (!factor || factor->kind != DOC_NUMBER || !(factor->number >= 1 && factor->number < 1e6))
+		return NULL;
+	return doc_number(arena, factor->number);
 }
 
 const struct doc *
@@ -128,6 +186,8 @@ router_aux_coefficient(const struct plan_view *plan)
 {
 	const struct doc *said = config_member(plan, "router_aux_loss_coef");
 
+	if (!said)
+		said = config_member(plan, "aux_loss_alpha");
 	return said && said->kind == DOC_NUMBER && said->number > 0 ? said->number : 1e-2;
 }
 
@@ -156,9 +216,13 @@ megatron_router_dtype(struct arena *arena, const struct plan_view *plan)
 const struct doc *
 megatron_balancing(struct arena *arena, const struct plan_view *plan)
 {
+	const struct doc *seq_aux = config_member(plan, "seq_aux");
+	bool by_sequence = seq_aux && seq_aux->kind == DOC_BOOL && seq_aux->boolean;
+
 	if (!model_moe(plan->model))
 		return NULL;
-	return doc_text(arena, has_correction(plan->model) ? "seq_aux_loss" : "aux_loss");
+	return doc_text(
+	    arena, has_correction(plan->model) || by_sequence ? "seq_aux_loss" : "aux_loss");
 }
 
 const struct doc *

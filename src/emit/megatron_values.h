@@ -55,7 +55,8 @@ key_write_fn megatron_layers, megatron_hidden, megatron_ffn, megatron_heads, meg
     megatron_route_groups, megatron_top_groups, megatron_latent;
 
 /* megatron_recipe.c */
-key_write_fn megatron_rotary_base, megatron_norm_epsilon, megatron_topk_scale, megatron_scores,
+key_write_fn megatron_rotary_base, megatron_rotary_percent, megatron_rope_scaling,
+    megatron_rope_factor, megatron_norm_epsilon, megatron_topk_scale, megatron_scores,
     megatron_pre_softmax, megatron_expert_bias, megatron_bias_rate, megatron_router_dtype,
     megatron_balancing, megatron_aux;
 

@@ -86,6 +86,43 @@ Test(emit_targets, megatron_environment_follows_the_machine)
 	fixture_free(&f);
 }
 
+/* What a config.json says beside shapes, wherever the file's age has put it. */
+Test(emit_targets, megatron_follows_the_config)
+{
+	static const struct {
+		const char *config, *written, *absent;
+	} rows[] = {
+	    {"{\"rope_theta\": 5e5}",
+		"--rotary-base 500000 \\\n--swiglu", "--rotary-percent"},
+	    {"{\"rope_parameters\": {\"rope_theta\": 1e6, \"partial_rotary_factor\": 0.25}}",
+		"--rotary-base 1000000 \\\n--rotary-percent 0.25", "--use-rope-scaling"},
+	    {"{\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8.0}}",
+		"--use-rope-scaling \\\n--rope-scaling-factor 8 ", "--rotary-base"},
+	    {"{\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 40}}", "rope",
+		"--use-rope-scaling"},
+	    {"{\"seq_aux\": true, \"aux_loss_alpha\": 0.001}",
+		"--moe-router-load-balancing-type seq_aux_loss \\\n--moe-aux-loss-coeff 0.001",
+		"--moe-router-topk-scaling-factor"},
+	    {"{\"norm_topk_prob\": false, \"routed_scaling_factor\": 16}",
+		"--moe-router-pre-softmax \\\n--moe-router-topk-scaling-factor 16",
+		"seq_aux_loss"},
+	    {"{\"rms_norm_eps\": 1e-06}", "--norm-epsilon 1e-06", "--rotary-base"},
+	};
+	struct fixture f = fixture_new("qwen3-30b-a3b", NULL, "dgx-h100x2");
+	struct plan_view plan = plan_of(&f, fixture_strategy(&f, 2, 1, 1, 1, 8, 1, 256, 4096));
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct emitted *files;
+
+		plan.definition = doc_parse(
+		    f.arena, f.diags, "config.json", rows[i].config, strlen(rows[i].config));
+		files = emit(&f, &plan, "megatron");
+		expect_line(files, "megatron-arguments.txt", rows[i].written);
+		cr_expect_null(strstr(files->text, rows[i].absent), "%s", rows[i].absent);
+	}
+	fixture_free(&f);
+}
+
 Test(emit_targets, refuse_what_they_cannot_say)
 {
 	struct fixture f = fixture_new("qwen3-30b-a3b", NULL, "dgx-h100x2");
