@@ -239,6 +239,7 @@ read_words(struct reader *r, const struct doc *list, bool are_arguments)
 
 	if (are_arguments && r->out->config.strategy.framework == FRAMEWORK_MEGATRON)
 		r->out->config.form = CONFIG_MEGATRON;
+	r->out->config.excerpt = !are_arguments;
 	for (const struct doc *item = list->first; item; item = item->next)
 		result |= read_word(r, item, are_arguments);
 	return result;
@@ -357,7 +358,7 @@ read_field(struct reader *r, const struct doc *value, const char *name)
 		return read_special(r, value, name);
 	if (field->target == CASE_LAUNCH)
 		return read_size(r, value, &config->launch, field->offset);
-	if (strncmp(name, "train_", 6) == 0)
+	if (strncmp(name, "train_", 6) == 0 || strcmp(name, "local_batch_size") == 0)
 		config_add(config, r->arena, name, value);
 	return read_size(r, value, &config->strategy, field->offset);
 }

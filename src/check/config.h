@@ -89,6 +89,7 @@ struct config {
 	struct setting *settings; /* every setting that was found, known or not */
 	struct unresolved *unresolved;
 	bool open; /* words of a command line that are not known may hold more settings */
+	bool excerpt; /* a case lists a few keys of the framework's file */
 	struct strategy strategy; /* what they mean, not derived: 0 is not given */
 	struct model *model;	  /* from shape settings, or NULL */
 	const char *model_lacks;  /* the size that these miss to make one, or NULL */

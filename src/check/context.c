@@ -297,6 +297,7 @@ stated_model(struct facts *facts)
 	struct expr_scope scope = facts_scope(facts);
 	struct layer_kind *kind = &model->kinds[0];
 
+	model->partial = true;
 	model->n_kinds = 1;
 	model->layers = stated_size(&scope, "layers");
 	kind->mixer.kind = MIXER_GQA;

@@ -148,8 +148,11 @@ trains_term(const struct facts *facts)
 	static const char *const others[] = {"infer", "inference", "generate", "generation", "eval",
 	    "evaluate", "evaluation", "convert", "converter", "chat", "serve", "server", "serving",
 	    "export", "preprocess", "prune", NULL};
+	const struct setting *mode = setting_find(facts->check->config, "mode");
 	const char *program = facts->check->config->launch.program;
 
+	if (mode && mode->value->text && strcmp(mode->value->text, "training") != 0)
+		return value_int(0);
 	if (!program || program_pretrains(program) || has_word(program, training))
 		return value_int(1);
 	return value_int(!has_word(program, others));

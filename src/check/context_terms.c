@@ -155,7 +155,7 @@ case_writes(const struct facts *facts, enum config_form form)
 	if (facts->check->config->form != CONFIG_NUMBERS)
 		return false;
 	for (const struct setting *s = facts->check->config->settings; s; s = s->next)
-		if (s->form == form && strchr(s->name, '.'))
+		if (s->form == form && (strchr(s->name, '.') || facts->check->config->excerpt))
 			return true;
 	return false;
 }
@@ -175,6 +175,13 @@ json_term(const struct facts *facts)
 
 	return value_int(form == CONFIG_DEEPSPEED || form == CONFIG_TUTORIAL ||
 			 case_writes(facts, CONFIG_DEEPSPEED));
+}
+
+/* A list of keys that a case says are in the file. */
+static struct value
+excerpt_term(const struct facts *facts)
+{
+	return value_int(facts->check->config->excerpt);
 }
 
 static struct value
@@ -369,6 +376,7 @@ const struct term terms[] = {
 	    complete_term},
 	{"arguments", "1 when settings are arguments of Megatron-LM", "", arguments_term},
 	{"json", "1 when settings are keys of a DeepSpeed file", "", json_term},
+	{"excerpt", "1 when a case lists keys of the file", "", excerpt_term},
 	{"auto_ep", "1 with AutoEP (DeepSpeed)", "", auto_ep_term},
 	{"titan", "1 when settings are torchtitan's", "", titan_term},
 	{"toml", "1 when they come from a TOML file", "", toml_term},

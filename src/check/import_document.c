@@ -442,6 +442,8 @@ take_megatron(struct import *in, const struct doc *doc)
 
 	if (has_flags(arguments)) {
 		take_environment(in, doc_get(doc, "ENV_VARS"));
+		if (doc_get(doc, "MODE"))
+			add_member(in, CONFIG_NUMBERS, "mode", doc_get(doc, "MODE"));
 		return take_flag_map(in, arguments);
 	}
 	if (has_flags(doc))

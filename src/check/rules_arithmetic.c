@@ -54,16 +54,17 @@ const struct rule rules_arithmetic[] = {
 		.when = "set(global_batch) and set(world) and dense_product > 0",
 		.require = "global_batch % (micro_batch * dp) == 0",
 		.message = "global batch {global_batch} is not a multiple of micro-batch "
-		    "{micro_batch} x DP {dp}",
-		.hint = "use {multiple_below(global_batch, micro_batch * dp)} or "
-		    "{multiple_above(global_batch, micro_batch * dp)}",
+		    "{micro_batch} x DP {dp}: {remainder: global_batch % (micro_batch * dp)} left "
+		    "over",
+		.hint = "use {below: multiple_below(global_batch, micro_batch * dp)} or {nearest: "
+		    "multiple_above(global_batch, micro_batch * dp)}",
 		.source = "every framework: global = micro x accumulation x dense DP",
 	},
 	{
 		.id = "ARI-010", .frameworks = RULE_OTHER, .severity = SEVERITY_ERROR,
 		.when = "ep > 1", .require = "(experts + given(redundant, 0)) % ep == 0",
 		.message = "{experts} experts + {given(redundant, 0)} redundant do not divide over "
-		    "EP {ep}",
+		    "EP {ep}: {remainder: (experts + given(redundant, 0)) % ep} left over",
 		.hint = "{min_redundant: (ep - experts % ep) % ep} redundant experts make "
 		    "{physical: experts + (ep - experts % ep) % ep}, {per_rank: (experts + (ep - "
 		    "experts % ep) % ep) / ep} a rank",
@@ -143,7 +144,8 @@ const struct rule rules_arithmetic[] = {
 	{
 		.id = "ARI-017", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "heads > 0 and kv_heads > 0", .require = "heads % kv_heads == 0",
-		.message = "{heads} attention heads are not a multiple of {kv_heads} KV heads",
+		.message = "{heads} attention heads are not a multiple of {kv_heads} KV heads: "
+		    "{remainder: heads % kv_heads} left over",
 		.hint = "use KV heads of {valid: divisors(heads)}",
 		.source = "grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245)",
 	},
@@ -172,6 +174,24 @@ const struct rule rules_arithmetic[] = {
 		.hint = "say these sizes too: the arguments of 'moeplan emit --for megatron' do",
 		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/training/arguments.py, "
 		    "defaults",
+	},
+	{
+		.id = "ARI-021", .severity = SEVERITY_ERROR, .when = ULYSSES " > 1",
+		.require = "framework == 'deepspeed' or heads % " ULYSSES " == 0 : '{heads} "
+		    "attention heads: {head_remainder: heads % " ULYSSES "} left over'; framework "
+		    "== 'deepspeed' or kv_heads % " ULYSSES " == 0 or " ULYSSES " % kv_heads == 0 "
+		    ": '{kv_heads} KV heads are neither a multiple nor a divisor'; seq_len % "
+		    ULYSSES " == 0 : 'a sequence of {seq_len}: {remainder: seq_len % " ULYSSES
+		    "} left over, {next_valid_seq: multiple_above(seq_len, " ULYSSES ")} fits'; "
+		    "world % " ULYSSES " == 0 : '{world} ranks: {remainder: world % " ULYSSES "} "
+		    "left over'",
+		.message = "sequence parallelism over {sequence_parallel: " ULYSSES "} ranks: "
+		    "{problem}",
+		.hint = "use one of {valid_sp: divisors(heads)} and pad sequences to a multiple || "
+		    "pad sequences, or use a size that divides them and the ranks",
+		.source = "Ulysses (arXiv 2309.14509): heads are exchanged for the sequence; "
+		    "verl-project/verl#1226, deepspeedai/DeepSpeed#5177; DeepSpeed's own layer "
+		    "gives ranks uneven heads (PR #6392)",
 	},
 	{.id = NULL},
 };

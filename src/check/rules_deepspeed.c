@@ -27,7 +27,8 @@ const struct rule rules_deepspeed[] = {
 		.id = "DS-001", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
 		.silent = true,
 		.when = "json and not argument() and not own(setting) and (complete or "
-		    "root(setting) != setting) and not in_file('.py') and not in(root(setting), "
+		    "excerpt or root(setting) != setting) and not in_file('.py') and not "
+		    "in(root(setting), "
 		    "'MoE', 'PipelineModule', 'PipeModelDataParallelTopology', 'topology')",
 		.require = "name_state(root(setting)) == 'known' or is_block(root(setting))",
 		.message = "'{root(setting)}' is no key of DeepSpeed{name_limit(root(setting))}: "
@@ -172,7 +173,9 @@ const struct rule rules_deepspeed[] = {
 	/* --- native MoE layers */
 	{
 		.id = "DS-030", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR, .grid = "1",
-		.message = "{experts} experts are not a multiple of ep_size {ep}",
+		.message = "{experts} experts are not a multiple of ep_size {ep}: {remainder: "
+		    "experts % "
+		    "ep} left over",
 		.hint = "use ep_size of {valid_ep: divisors(experts)}",
 		.source = MOE,
 	},
@@ -180,7 +183,7 @@ const struct rule rules_deepspeed[] = {
 		.id = "DS-031", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR,
 		.grid = "set(world)",
 		.message = "a pipeline stage has {world_per_stage: stage} ranks, which ep_size "
-		    "{ep_size: ep} does not divide",
+		    "{ep_size: ep} does not divide: {remainder: stage % ep} left over",
 		.hint = "use ep_size of {valid_ep: divisors(stage, given(experts, 0))}",
 		.source = GROUPS " _create_expert_and_data_parallel",
 	},
@@ -188,7 +191,7 @@ const struct rule rules_deepspeed[] = {
 		.id = "DS-032", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR,
 		.grid = "set(world)",
 		.message = "with expert tensor parallelism ep_size {ep_size: ep} must divide DP "
-		    "{dp}",
+		    "{dp}: {remainder: dp % ep} left over",
 		.hint = "use ep_size of {valid_ep: divisors(dp)}",
 		.source = GROUPS " _get_expert_parallel_ranks",
 	},
@@ -210,14 +213,17 @@ const struct rule rules_deepspeed[] = {
 	},
 	{
 		.id = "DS-037", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR, .grid = "1",
-		.message = "ZeRO stage {zero} with a pipeline of {pp} stages: at most stage 1",
+		.message = "ZeRO stage {zero} with a pipeline of {pp} stages: at most stage "
+		    "{max_stage_with_pp: if(pp > 1, 1, 3)}",
 		.hint = "use stage 1, or no pipeline",
 		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/runtime/pipe/engine.py",
 	},
 	{
 		.id = "DS-038", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR,
 		.grid = "set(world)",
-		.message = "TP {tp} x PP {pp} = {dense_product} GPUs a copy, WORLD_SIZE is {world}",
+		.message = "TP {tp} x PP {pp} = {dense_product} GPUs a copy, WORLD_SIZE is "
+		    "{world}: "
+		    "{remainder: world % dense_product} left over",
 		.hint = "use degrees whose product divides the world",
 		.source = "deepspeedai/DeepSpeed v0.19.5 deepspeed/runtime/pipe/topology.py",
 	},
@@ -264,7 +270,9 @@ const struct rule rules_deepspeed[] = {
 	{
 		.id = "DS-050", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_ERROR,
 		.grid = "set(world)",
-		.message = "autoep_size {ep} must divide a pipeline stage of {stage} ranks",
+		.message = "autoep_size {ep} must divide a pipeline stage of {stage} ranks: "
+		    "{remainder: "
+		    "stage % ep} left over",
 		.hint = "use autoep_size of {valid_ep: divisors(stage, given(experts, 0))}",
 		.source = FOLDING " build_folding_spec",
 	},
@@ -281,7 +289,7 @@ const struct rule rules_deepspeed[] = {
 		.require = "expert_parallel.autoep_size <= experts and experts % "
 		    "expert_parallel.autoep_size == 0",
 		.message = "autoep_size {expert_parallel.autoep_size} must divide {experts} "
-		    "experts",
+		    "experts: {remainder: experts % expert_parallel.autoep_size} left over",
 		.hint = "use {valid_ep: divisors(experts)}",
 		.source = AUTOEP,
 	},
@@ -374,7 +382,7 @@ const struct rule rules_deepspeed[] = {
 		.severity = SEVERITY_ERROR, .when = "tensor_parallel.autotp_size > 1",
 		.require = "world % tensor_parallel.autotp_size == 0",
 		.message = "autotp_size {tensor_parallel.autotp_size} does not divide {world} "
-		    "ranks",
+		    "ranks: {remainder: world % tensor_parallel.autotp_size} left over",
 		.hint = "use {nearest_divisor(world, tensor_parallel.autotp_size)}",
 		.source = GROUPS,
 	},

@@ -243,7 +243,8 @@ call_strange_in(const struct expr_scope *scope, const struct value *arguments, s
 	items = arena_array(scope->arena, all.count, sizeof(*items));
 	for (size_t i = 0; i < all.count; i++)
 		if (strncmp(all.items[i].text, arguments[0].text, length) == 0 &&
-		    all.items[i].text[length] == '.')
+		    all.items[i].text[length] == '.' &&
+		    !strchr(all.items[i].text + length + 1, '.'))
 			items[n++] = all.items[i];
 	return value_list(items, n);
 }

@@ -4,6 +4,11 @@
 
 #define ALL (ON_MEGATRON | ON_DEEPSPEED | ON_TORCHTITAN)
 
+#define OFFLOADS "given(fine_grained_activation_offloading, 0)"
+#define OFFLOADS_INSIDE_MOE                                                                        \
+	"(has(get(offload_modules, 'none'), 'moe_act') or has(get(offload_modules, 'none'), "      \
+	"'expert_fc1'))"
+
 /* clang-format off */
 const struct rule rules_grid[] = {
 	{
@@ -57,10 +62,10 @@ const struct rule rules_grid[] = {
 	},
 	{
 		.id = "GRID-011", .frameworks = ALL, .severity = SEVERITY_ERROR,
-		.grid = "has_model",
+		.grid = "has_model and not arguments",
 		.message = "ETP {etp} of a model without experts",
 		.hint = "leave it out",
-		.source = "there is nothing to split",
+		.source = "there is nothing to split; Megatron-LM makes the groups and runs",
 	},
 	{
 		.id = "GRID-012", .frameworks = ON_DEEPSPEED | ON_TORCHTITAN,
@@ -103,8 +108,14 @@ const struct rule rules_grid[] = {
 	},
 	{
 		.id = "GRID-017", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.grid = "1",
-		.message = "activations that are recomputed cannot be offloaded",
+		.grid = "not arguments",
+		.require = "not " OFFLOADS " or not has(get(recompute_modules, 'none'), 'moe') or "
+		    "not " OFFLOADS_INSIDE_MOE " : 'the MoE layer is recomputed as a whole, what "
+		    "lies inside it stays'; not " OFFLOADS " or not has(get(offload_modules, "
+		    "'none'), 'attn_proj') or has(offload_modules, 'core_attn') : 'attn_proj takes "
+		    "the output of core_attn, which must be offloaded as well'",
+		.message = "activations that are recomputed cannot be offloaded{if(arguments, "
+		    "': ', '')}{problem}",
 		.hint = "do not offload, or recompute none of moe, core_attn, mla_up_proj",
 		.source = "NVIDIA/Megatron-LM main megatron/core/transformer/"
 		    "transformer_config.py",

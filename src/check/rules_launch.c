@@ -191,6 +191,18 @@ const struct rule rules_launch[] = {
 		.source = RUNNER,
 	},
 	{
+		.id = "LAU-026", .severity = SEVERITY_ERROR, .silent = true,
+		.when = "launch_nodes > 1 and set(world) and not said(slots)",
+		.require = "world % launch_nodes == 0",
+		.message = "{world} processes on {launch_nodes} nodes: launchers start the same "
+		    "number on each, {started: floor(world / launch_nodes) * launch_nodes} in all: "
+		    "{remainder: world % launch_nodes} left over",
+		.hint = "use {fewer: multiple_below(world, launch_nodes)} or {more: "
+		    "multiple_above(world, launch_nodes)}",
+		.source = "huggingface/accelerate src/accelerate/utils/launch.py: num_processes // "
+		    "num_machines; " TORCHRUN "; huggingface/open-r1#353",
+	},
+	{
 		.id = "LAU-023", .severity = SEVERITY_ERROR, .when = "set(env_world)",
 		.require = "env_world == world or env_world == given(launch_nodes, 0)",
 		.message = "WORLD_SIZE of the environment is {env_world}, the configuration is for "

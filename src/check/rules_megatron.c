@@ -26,7 +26,9 @@ const struct rule rules_megatron[] = {
 		.id = "MEG-003", .frameworks = ON_MEGATRON, .since = "0.10",
 		.severity = SEVERITY_ERROR, .grid = "set(world)",
 		.message = "ETP {etp} x EP {ep} x PP {pp} = {expert_product} GPUs a copy of the "
-		    "experts, WORLD_SIZE is {world}; the dense grid is {dense_product} GPUs a copy "
+		    "experts, WORLD_SIZE is {world}: {remainder: world % expert_product} left "
+		    "over; "
+		    "the dense grid is {dense_product} GPUs a copy "
 		    "and DP {dp: world / dense_product}",
 		.hint = "EP {fix_ep: nearest_divisor(world / (etp * pp), ep)} leaves EDP "
 		    "{edp_after_fix: world / (etp * pp * nearest_divisor(world / (etp * pp), "
@@ -54,7 +56,8 @@ const struct rule rules_megatron[] = {
 		.when = "num_distributed_optimizer_instances > 1",
 		.require = "(dp * cp) % num_distributed_optimizer_instances == 0",
 		.message = "DP {dp} x CP {cp} is not a multiple of "
-		    "{num_distributed_optimizer_instances} distributed-optimizer instances",
+		    "{num_distributed_optimizer_instances} distributed-optimizer instances: "
+		    "{remainder: (dp * cp) % num_distributed_optimizer_instances} left over",
 		.hint = "use {nearest_divisor(dp * cp, num_distributed_optimizer_instances)} "
 		    "instances",
 		.source = STATE,
@@ -104,7 +107,8 @@ const struct rule rules_megatron[] = {
 		    "(given(eval_micro_batch_size, micro_batch) * dp) == 0",
 		.message = "evaluation batch {batch: given(eval_global_batch_size, global_batch)} "
 		    "is not a multiple of micro-batch {micro: given(eval_micro_batch_size, "
-		    "micro_batch)} x DP {dp}",
+		    "micro_batch)} x DP {dp}: {remainder: given(eval_global_batch_size, "
+		    "global_batch) % (given(eval_micro_batch_size, micro_batch) * dp)} left over",
 		.hint = "use {multiple_above(given(eval_global_batch_size, global_batch), "
 		    "given(eval_micro_batch_size, micro_batch) * dp)}",
 		.source = ARGUMENTS,
@@ -113,8 +117,10 @@ const struct rule rules_megatron[] = {
 		.id = "MEG-011", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
 		.grid = "not given(decrease_batch_size_if_needed, 0)",
 		.message = "global batch {global_batch} is not a multiple of micro-batch "
-		    "{micro_batch} x DP {dp}",
-		.hint = "use a multiple of {divisor: micro_batch * dp}",
+		    "{micro_batch} x DP {dp}: {remainder: global_batch % (micro_batch * dp)} left "
+		    "over",
+		.hint = "use a multiple of {divisor: micro_batch * dp}, such as {nearest: "
+		    "multiple_above(global_batch, micro_batch * dp)}",
 		.source = MICROBATCHES,
 	},
 	{

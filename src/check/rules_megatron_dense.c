@@ -14,6 +14,17 @@
 	"framework != 'deepspeed' or given(tensor_parallel.autotp_size, 1) <= 1 or not "           \
 	"since('0.19.6')"
 
+#define TE_ALIGNMENT                                                                               \
+	"NVIDIA/TransformerEngine transformer_engine/pytorch/utils.py assert_dim_for_fp8_exec, "   \
+	"csrc/quantizer.cpp; NVIDIA/Megatron-LM core_v0.19.0 megatron/core/fp8_utils.py "          \
+	"get_fp8_align_size; at the first step"
+/* Without a cluster: block scaling in hardware and racks are Blackwell's. */
+#define BLACKWELL_HINTS                                                                            \
+	"if(given(fp8_recipe, '') == 'mxfp8' or said(fp4_format) or "                              \
+	"given(NVLINK_DOMAIN_SIZE, 8) > 8, 10, 9)"
+#define FP8_ALIGNMENT "if(given(fp8_recipe, 'delayed') == 'mxfp8', 32, 16)"
+#define FP8_TOKENS "whole(seq_len * micro_batch / (cp * if(sp, tp, 1)))"
+
 /* clang-format off */
 const struct rule rules_megatron_dense[] = {
 	{
@@ -30,7 +41,7 @@ const struct rule rules_megatron_dense[] = {
 		.severity = SEVERITY_ERROR,
 		.grid = EVEN_HEADS,
 		.message = "{kv_heads} KV heads (query groups) are neither a multiple nor a "
-		    "divisor of TP {tp}",
+		    "divisor of TP {tp}: {kv_remainder: kv_heads % tp} left over",
 		.hint = "use TP of {valid_tp: divisors(kv_heads)}",
 		.source = CONFIG "; 0.15 and older demand a multiple, see MEG-112",
 	},
@@ -46,7 +57,7 @@ const struct rule rules_megatron_dense[] = {
 		.id = "MEG-043", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
 		.grid = "sp",
 		.message = "sequence {seq_len} / CP {cp} is not a multiple of TP {tp}, which "
-		    "sequence parallelism cuts it into",
+		    "sequence parallelism cuts it into: {remainder: seq_len % (cp * tp)} left over",
 		.hint = "pad to {next_valid_seq: multiple_above(seq_len, if(cp > 1, 2 * cp, 1) * "
 		    "tp)}, a multiple of {divisor: cp * tp}",
 		.source = "NVIDIA/Megatron-LM core_v0.19.0 "
@@ -55,7 +66,8 @@ const struct rule rules_megatron_dense[] = {
 	{
 		.id = "MEG-044", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR, .grid = "1",
 		.message = "sequence {seq_len} is not a multiple of 2 x CP {cp} = {align_cp: 2 * "
-		    "cp}, with sequence parallelism of {align_sp_cp: 2 * cp * tp}",
+		    "cp}, with sequence parallelism of {align_sp_cp: 2 * cp * tp}: {remainder: "
+		    "seq_len % (2 * cp)} left over",
 		.hint = "pad to {next_valid_seq: multiple_above(seq_len, 2 * cp * tp)}",
 		.source = ARGUMENTS,
 	},
@@ -89,7 +101,7 @@ const struct rule rules_megatron_dense[] = {
 	},
 	{
 		.id = "MEG-048", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.when = "(tp > 1 or cp > 1) and get(gpu_arch, 9) < 10 and not "
+		.when = "(tp > 1 or cp > 1) and get(gpu_arch, " BLACKWELL_HINTS ") < 10 and not "
 		    "given(use_megatron_fsdp, 0) and not given(use_torch_fsdp2, 0) and not "
 		    "given(overlap_moe_expert_parallel_comm, 0)",
 		.require = "CUDA_DEVICE_MAX_CONNECTIONS == 1",
@@ -221,12 +233,41 @@ const struct rule rules_megatron_dense[] = {
 		.id = "MEG-060", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
 		.require = "not (given(fp16, 0) and given(bf16, 0)) : 'fp16 and bf16 exclude each "
 		    "other'; not (said(fp8_format) and said(fp4_format)) : 'fp8 and fp4 exclude "
-		    "each other'; not given(fp8_param_gather, 0) or on(use_distributed_optimizer) "
-		    "or on(use_torch_fsdp2) or on(use_megatron_fsdp) : '--fp8-param-gather needs "
-		    "the distributed optimizer or FSDP'",
+		    "each other'; not given(fp8_param_gather, 0) or not trains or "
+		    "on(use_distributed_optimizer) or on(use_torch_fsdp2) or "
+		    "on(use_megatron_fsdp) : '--fp8-param-gather needs the distributed optimizer "
+		    "or FSDP'",
 		.message = "precision: {problem}",
 		.hint = "choose one of them",
 		.source = ARGUMENTS,
+	},
+	{
+		.id = "MEG-122", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
+		.when = "said(fp8_format)",
+		.require = FP8_TOKENS " % " FP8_ALIGNMENT " == 0",
+		.message = "{tokens: " FP8_TOKENS "} tokens of a rank (sequence {seq_len} x "
+		    "micro-batch {micro_batch} / {split: cp * if(sp, tp, 1)}, the ranks that "
+		    "share a sequence) are "
+		    "not a multiple of {alignment: " FP8_ALIGNMENT "}, which FP8 products need: "
+		    "{remainder: " FP8_TOKENS " % " FP8_ALIGNMENT "} left over",
+		.hint = "pad the sequence to {next_valid_seq: multiple_above(seq_len, "
+		    FP8_ALIGNMENT " * cp * if(sp, tp, 1))}",
+		.source = TE_ALIGNMENT,
+	},
+	{
+		.id = "MEG-123", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
+		.when = "said(fp8_format)",
+		.require = "hidden % " FP8_ALIGNMENT " == 0 : 'the hidden size {hidden}: "
+		    "{remainder: hidden % " FP8_ALIGNMENT "} left over'; whole(ffn_width / tp) % "
+		    FP8_ALIGNMENT " == 0 : 'the MLP width {ffn_width} / TP {tp} = {width: "
+		    "ffn_width / tp}: {remainder: whole(ffn_width / tp) % " FP8_ALIGNMENT "} left "
+		    "over'; whole(expert_width / etp) % " FP8_ALIGNMENT " == 0 : 'the expert width "
+		    "{expert_width} / ETP {etp} = {width: expert_width / etp}: {remainder: "
+		    "whole(expert_width / etp) % " FP8_ALIGNMENT "} left over'",
+		.message = "FP8 products need multiples of {alignment: " FP8_ALIGNMENT "}: "
+		    "{problem}",
+		.hint = "use another TP or ETP, or leave FP8 out",
+		.source = TE_ALIGNMENT,
 	},
 	{
 		.id = "MEG-061", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,

@@ -22,7 +22,9 @@ const struct rule rules_megatron_moe[] = {
 	},
 	{
 		.id = "MEG-071", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR, .grid = "1",
-		.message = "{experts} experts are not a multiple of EP {ep}",
+		.message = "{experts} experts are not a multiple of EP {ep}: {remainder: experts "
+		    "% ep} "
+		    "left over",
 		.hint = "use EP of {valid_ep: divisors(experts)}",
 		.source = ARGUMENTS "; moe_layer.py",
 	},
@@ -215,7 +217,8 @@ const struct rule rules_megatron_moe[] = {
 		.when = "said(moe_router_num_groups) or said(moe_router_group_topk)",
 		.require = "set(moe_router_num_groups) : '--moe-router-num-groups is missing'; "
 		    "experts % moe_router_num_groups == 0 : '{experts} experts do not divide over "
-		    "{moe_router_num_groups} groups'; not said(moe_router_group_topk) or "
+		    "{moe_router_num_groups} groups, {remainder: experts % moe_router_num_groups} "
+		    "left over'; not said(moe_router_group_topk) or "
 		    "moe_router_group_topk <= moe_router_num_groups : 'a token cannot use "
 		    "{moe_router_group_topk} of {moe_router_num_groups} groups'",
 		.message = "group-limited routing: {problem}",
@@ -374,7 +377,8 @@ const struct rule rules_megatron_moe[] = {
 		.require = "edp % num_distributed_optimizer_instances == 0",
 		.message = "expert DP {edp} (world {world} / (ETP {etp_effective: etp} x EP {ep} x "
 		    "PP {pp})) is not a multiple of {num_distributed_optimizer_instances} "
-		    "distributed-optimizer instances; dense DP is {dp}",
+		    "distributed-optimizer instances, {remainder: edp % "
+		    "num_distributed_optimizer_instances} left over; dense DP is {dp}",
 		.hint = "with {more_world: world * num_distributed_optimizer_instances} GPUs EDP "
 		    "is {edp_on_more: edp * num_distributed_optimizer_instances}; or use one "
 		    "instance",

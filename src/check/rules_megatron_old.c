@@ -54,7 +54,8 @@ const struct rule rules_megatron_old[] = {
 	{
 		.id = "MEG-115", .frameworks = ON_MEGATRON, .until = "0.10",
 		.severity = SEVERITY_ERROR, .when = "ep > 1", .require = "dp % ep == 0",
-		.message = "EP {ep} lies inside DP {dp} before 0.10, which is no multiple of it",
+		.message = "EP {ep} lies inside DP {dp} before 0.10, which is no multiple of it: "
+		    "{remainder: dp % ep} left over",
 		.hint = "use EP of {valid_ep: divisors(dp)}",
 		.source = "NVIDIA/Megatron-LM core_v0.9.0 megatron/core/parallel_state.py",
 	},

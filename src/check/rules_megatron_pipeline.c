@@ -22,6 +22,19 @@
 	"(given(account_for_embedding_in_pipeline_split, 0) + "                                    \
 	"given(account_for_loss_in_pipeline_split, 0))"
 
+#define FIRST_SAID "said(decoder_first_pipeline_num_layers)"
+#define LAST_SAID "said(decoder_last_pipeline_num_layers)"
+#define MIDDLE_STAGES "pp - " FIRST_SAID " - " LAST_SAID
+#define MIDDLE                                                                                     \
+	"(layers - given(decoder_first_pipeline_num_layers, 0) - "                                 \
+	"given(decoder_last_pipeline_num_layers, 0))"
+/* What is built where no stage lies between the ends: on one stage the last count is taken. */
+#define ENDS_ALONE                                                                                 \
+	"if(pp == 1, given(decoder_last_pipeline_num_layers, "                                     \
+	"given(decoder_first_pipeline_num_layers, 0)), "                                           \
+	"given(decoder_first_pipeline_num_layers, 0) + "                                           \
+	"given(decoder_last_pipeline_num_layers, 0))"
+
 /* clang-format off */
 const struct rule rules_megatron_pipeline[] = {
 	{
@@ -104,25 +117,38 @@ const struct rule rules_megatron_pipeline[] = {
 		.source = ARGUMENTS,
 	},
 	{
+		.id = "MEG-121", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
+		.since = "0.10",
+		.when = "(complete or said(num_layers)) and vpp > 1 and pp > 1 and not "
+		    "said(num_layers_per_virtual_pipeline_stage) and " PLAIN_STAGES,
+		.require = "(layers + " ENDS ") % pp != 0 or floor((layers + " ENDS ") / pp) % vpp "
+		    "== 0",
+		.message = "{layers_per_stage: floor((layers + " ENDS ") / pp)} layers a stage "
+		    "({layers} over PP {pp}) do not divide over VPP {vpp}: {remainder: "
+		    "floor((layers + " ENDS ") / pp) % vpp} left over",
+		.hint = "use VPP of {valid_vpp: divisors(floor((layers + " ENDS ") / pp))}, or "
+		    "--pipeline-model-parallel-layout",
+		.source = "NVIDIA/Megatron-LM core_v0.19.0 "
+		    "megatron/core/transformer/transformer_block.py get_num_layers_to_build",
+	},
+	{
 		.id = "MEG-026", .frameworks = ON_MEGATRON, .since = "0.9",
-		.severity = SEVERITY_ERROR,
-		.when = "(said(decoder_first_pipeline_num_layers) or "
-		    "said(decoder_last_pipeline_num_layers)) and pp > 1",
-		.require = "pp - said(decoder_first_pipeline_num_layers) - "
-		    "said(decoder_last_pipeline_num_layers) == 0 or (layers - "
-		    "given(decoder_first_pipeline_num_layers, 0) - "
-		    "given(decoder_last_pipeline_num_layers, 0)) % (pp - "
-		    "said(decoder_first_pipeline_num_layers) - "
-		    "said(decoder_last_pipeline_num_layers)) == 0 : '{middle: layers - "
-		    "given(decoder_first_pipeline_num_layers, 0) - "
-		    "given(decoder_last_pipeline_num_layers, 0)} layers do not divide over the "
-		    "middle stages'; given(decoder_first_pipeline_num_layers, 0) % vpp == 0 : 'the "
-		    "first stage is not a multiple of VPP {vpp}'; "
+		.severity = SEVERITY_ERROR, .when = FIRST_SAID " or " LAST_SAID,
+		.require = MIDDLE_STAGES " <= 0 or " MIDDLE " % (" MIDDLE_STAGES ") == 0 : "
+		    "'{middle: " MIDDLE "} layers do not divide over the {middle_stages: "
+		    MIDDLE_STAGES "} middle stages'; " MIDDLE_STAGES " > 0 or " ENDS_ALONE
+		    " == layers : 'the ends are all there is, so {built: " ENDS_ALONE "} layers "
+		    "are built and {missing: layers - (" ENDS_ALONE ")} are missing in silence'; "
+		    "given(decoder_first_pipeline_num_layers, 0) % vpp == 0 : 'the first stage is "
+		    "not a multiple of VPP {vpp}'; "
 		    "given(decoder_last_pipeline_num_layers, 0) % vpp == 0 : 'the last stage is "
-		    "not a multiple of VPP {vpp}'",
+		    "not a multiple of VPP {vpp}'; " MIDDLE_STAGES " <= 0 or " MIDDLE " % ("
+		    MIDDLE_STAGES ") != 0 or " MIDDLE " / (" MIDDLE_STAGES ") % vpp == 0 : '"
+		    "{layers_per_stage: " MIDDLE " / (" MIDDLE_STAGES ")} layers of a middle stage "
+		    "are not a multiple of VPP {vpp}'",
 		.message = "uneven stages (PP {pp}, {layers} layers): {problem}",
 		.hint = "change the counts of the ends, or use --pipeline-model-parallel-layout",
-		.source = CONFIG,
+		.source = CONFIG "; transformer_block.py; NVIDIA/Megatron-LM#1778",
 	},
 	{
 		.id = "MEG-027", .frameworks = ON_MEGATRON, .since = "0.11",

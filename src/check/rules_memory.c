@@ -14,8 +14,8 @@
 #define NEED                                                                                       \
 	"if(given(offloaded, 'none') == 'none' and not given(optimizer_cpu_offload, 0), "          \
 	"state_bytes, offloaded_bytes)"
-#define TYPE_BYTES                                                                                 \
-	"given(type_bytes(given(dtype, '')), given(type_bytes(given(model_name, '')), 2))"
+#define RANK_WEIGHTS                                                                               \
+	"(expert_params_per_rank + dense_params_per_rank) * (" TYPE_BYTES ")"
 #define STAGE3                                                                                     \
 	"deepspeedai/DeepSpeed deepspeed/runtime/zero/stage3.py "                                  \
 	"estimate_zero3_model_states_mem_needs"
@@ -62,6 +62,19 @@ const struct rule rules_memory[] = {
 		.hint = "use at least {min_gpus: ceil(params * (" TYPE_BYTES ") / (gpu_bytes - "
 		    "runtime_bytes))} GPUs",
 		.source = "parameters x bytes of their type / GPUs",
+	},
+	{
+		.id = "MEM-020", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
+		.when = "gpu_bytes > 0 and not set(verdict) and not said(zero)",
+		.require = RANK_WEIGHTS " + runtime_bytes <= gpu_bytes",
+		.message = "weights alone take {weights_gb_per_gpu: " RANK_WEIGHTS " / 1000000000} "
+		    "GB on a rank, {expert_weights_gb: expert_params_per_rank * (" TYPE_BYTES
+		    ") / 1000000000} of them experts; a GPU has {gpu_gb: gpu_bytes / 1000000000} "
+		    "GB "
+		    "and needs {gib(runtime_bytes)} for context and libraries",
+		.hint = "experts are divided by EP {ep} x ETP {etp} x PP {pp}, everything else by "
+		    "TP {tp} x PP: raise one of them",
+		.source = "NVIDIA-NeMo/Megatron-Bridge#4754: data-parallel ranks hold copies",
 	},
 	{
 		.id = "MEM-005", .severity = SEVERITY_ERROR,
@@ -170,7 +183,9 @@ const struct rule rules_memory[] = {
 	},
 	{
 		.id = "MEM-013", .frameworks = ON_MEGATRON, .severity = SEVERITY_WARNING,
-		.when = "stated('expert_params') and ep > 1", .require = "tp == ep * etp",
+		.when = "stated('expert_params') and ep > 1 and not said(world) and not "
+		    "said(gpu_bytes)",
+		.require = "tp == ep * etp",
 		.message = "estimators that divide experts by TP say {old_e9: expert_params / (tp "
 		    "* pp) / 1000000000} e9 parameters a rank, EP x ETP x PP gives {right_e9: "
 		    "expert_params / (ep * etp * pp) / 1000000000} e9",

@@ -349,6 +349,24 @@ const struct name_span megatron_names[] = {
 	    "use_grouped_gemm_for_shared_expert use_same_sampling_seed_across_dp_ranks "
 	    "yarn_beta_fast yarn_beta_slow yarn_correction_range_round_to_int "
 	    "yarn_original_max_position_embeddings"},
+	{"0.20", NULL, "",
+	    "ckpt_drop_redundant_extra_state ckpt_fully_parallel_load_per_rank_objects "
+	    "gtp_expert_remat_nccl_ub gtp_remat_nccl_ub "
+	    "gtp_remat_reduce_scatter_with_fp32_accumulation megatron_fsdp_version muon_use_syrk "
+	    "otel_enabled otel_service_name otel_span_groups output_logit_dtype "
+	    "rl_durable_rollout_bank rl_max_inflight_requests rl_rollout_bank_dir "
+	    "rl_rollout_bank_max_bytes"},
+	/* what its programs add: post_training/arguments.py, pretrain_vlm.py */
+	{"0.10", NULL, "",
+	    "dataloader_seq_length decoder_tp_comm_overlap disable_vision_class_token "
+	    "enable_gpt_oss export_default_te_spec export_force_local_attention export_kd_cfg "
+	    "export_kd_teacher_ckpt_format export_kd_teacher_load export_kd_teacher_model_config "
+	    "export_kv_cache_quant export_legacy_megatron export_model_type "
+	    "export_moe_apply_probs_on_input export_offline_model export_qk_l2_norm "
+	    "export_quant_cfg export_real_quant_cfg export_te_mcore_model finetune_data_files "
+	    "finetune_data_split finetune_hf_dataset freeze_LM freeze_ViT freeze_base_for_mtp "
+	    "language_model_type modelopt_enabled qad_train_target use_packed_sequence "
+	    "vision_model_type"},
 	{.names = NULL},
 };
 /* clang-format on */

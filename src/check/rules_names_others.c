@@ -11,6 +11,8 @@
 
 /* clang-format off */
 const struct name_span deepspeed_names[] = {
+	{"0.10.0", NULL, "zero_optimization.",
+	    "zero_hpz_partition_size zero_quantized_gradients zero_quantized_weights"},
 	{"0.13.0", NULL, "zero_optimization.",
 	    "use_multi_rank_bucket_allreduce"},
 	{"0.15.0", NULL, "zero_optimization.",
@@ -39,8 +41,7 @@ const struct name_span deepspeed_names[] = {
 	    "stage3_gather_16bit_weights_on_model_save stage3_gather_fp16_weights_on_model_save "
 	    "stage3_max_live_parameters stage3_max_reuse_distance "
 	    "stage3_model_persistence_threshold stage3_param_persistence_threshold "
-	    "stage3_prefetch_bucket_size sub_group_size zero_hpz_partition_size "
-	    "zero_quantized_gradients zero_quantized_nontrainable_weights zero_quantized_weights"},
+	    "stage3_prefetch_bucket_size sub_group_size zero_quantized_nontrainable_weights"},
 	{NULL, NULL, "zero_optimization.offload_param.",
 	    "buffer_count buffer_size device max_in_cpu nvme_path pin_memory"},
 	{"0.13.0", NULL, "zero_optimization.offload_optimizer.",

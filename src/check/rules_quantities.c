@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "check/context.h"
+#include "check/rules_tables.h"
 
 #define GIB_BYTES "1073741824"
 
@@ -24,9 +25,21 @@ const struct quantity_row quantity_rows[] = {
 	    "dense DP on them"},
 	{"edp_at_min_world", "lcm(dense_product, expert_product) / expert_product",
 	    "expert DP on them"},
+	{"sparse_region", "if(framework == 'torchtitan' and world > 0, sparse_region, whole(0))",
+	    "GPUs that EP is taken from"},
+	{"kv_replication", "whole(max(tp, " ULYSSES ") / kv_heads)",
+	    "ranks that hold a KV head"},
+	{"physical", "experts + redundant", "experts with their redundant copies"},
+	{"per_rank", "(experts + redundant) / ep", "of them on a rank"},
+	{"global_experts", "if(num_experts_per_device > 0, num_experts_per_device * world, "
+	    "whole(world / (0 - num_experts_per_device)))", "experts of a layer of Tutel"},
+	{"total", "given(dp_replicate_size, 1) * dp_shard_size * given(tp_size, tp) * "
+	    "given(cp_size, 1) * given(sp_size, 1)", "processes that Accelerate's sizes make"},
 	{"experts_per_rank", "experts_per_rank", "experts of a rank"},
 	{"num_microbatches", "micro_batches", "micro-batches of a step"},
 	{"grad_accum", "whole(global_batch / (micro_batch * dp))", "accumulation steps"},
+	{"implied_world", "if(framework == 'deepspeed', whole(global_batch / (micro_batch * "
+	    "gradient_accumulation_steps)), whole(0))", "ranks that the batch is for"},
 	{"per_micro_step", "micro_batch * dp", "sequences of a forward pass, all ranks together"},
 	{"batch_per_dp_rank", "given(max_train_batch_size, global_batch) / dp",
 	    "sequences of a data-parallel rank"},
@@ -36,6 +49,8 @@ const struct quantity_row quantity_rows[] = {
 	{"claimed_divisor", "pp * vpp", "chunks of the pipeline; no divisor of the micro-batches"},
 	{"bubble_fraction", "(pp - 1) / (vpp * micro_batches + pp - 1)",
 	    "idle share of the pipeline"},
+	{"layers", "layers", "layers of the model"},
+	{"vpp", "whole(layout_chunks(layout) / pp)", "virtual stages a rank that the layout has"},
 	{"layers_in_layout", "layout_layers(layout)", "layers that the layout has"},
 	{"stages", "layout_chunks(layout)", "stages that the layout has"},
 	{"total_params", "params", "parameters"},
@@ -50,6 +65,12 @@ const struct quantity_row quantity_rows[] = {
 	    "the same with the optimizer in host memory"},
 	{"host_gib_per_node", "params * 12 / given(nodes, ceil(world / 8)) / " GIB_BYTES,
 	    "optimizer in host memory, a node"},
+	{"weights_gb_per_gpu", "if(gpu_bytes > 0, params * (" TYPE_BYTES "), whole(0)) / world / "
+	    "1000000000", "weights shared evenly"},
+	{"expert_weights_gb", "expert_params_per_rank * (" TYPE_BYTES ") / 1000000000",
+	    "expert weights of a mean rank"},
+	{"fp32_logits_gib", "seq_len * micro_batch / cp * vocab_size / tp * 4 / " GIB_BYTES,
+	    "one fp32 tensor of logits"},
 	{"naive_gb", "params * 18 / world / 1000000000",
 	    "model state if all of it were shared evenly"},
 	{"naive_gib", "params * 18 / world / " GIB_BYTES, "the same in GiB"},

@@ -13,6 +13,10 @@
 #define MANAGER "pytorch/torchtitan release/0.3 torchtitan/config/manager.py"
 
 #define GRAPHS_ON "titan and since('0.3') and not given(training.disable_cuda_graphs, 0)"
+/* Sequences of a rank, which the pipeline cuts into micro-batches; 8 is the default. */
+#define LOCAL_BATCH "given(training.local_batch_size, given(local_batch_size, 8))"
+#define LOCAL_MICRO_BATCHES                                                                        \
+	"floor(" LOCAL_BATCH " / given(parallelism.pipeline_parallel_microbatch_size, 1))"
 #define LISTED "'training', 'parallelism', 'compile', 'comm', 'debug'"
 
 /* clang-format off */
@@ -44,7 +48,8 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-004", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.grid = "set(world)",
 		.message = "dp_replicate {dp_replicate} x CP {cp} x TP {tp} x PP {pp} and the "
-		    "sharded ranks must make WORLD_SIZE {world}",
+		    "sharded ranks must make WORLD_SIZE {world}: with dp_shard {dp_shard} they are "
+		    "{product: dense_product * dp_replicate * dp_shard}",
 		.hint = "leave dp_shard at -1",
 		.source = DIMS,
 	},
@@ -67,8 +72,9 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-008", .frameworks = ON_TORCHTITAN,
 		.severity = SEVERITY_ERROR, .silent = true,
 		.grid = "1",
-		.message = "{experts} experts are not a multiple of EP {ep}: all but one "
-		    "dispatcher round down in silence",
+		.message = "{experts} experts are not a multiple of EP {ep}, {remainder: experts "
+		    "% ep} "
+		    "left over: all but one dispatcher round down in silence",
 		.hint = "use EP of {valid_ep: divisors(experts)}",
 		.source = DISPATCHER,
 	},
@@ -80,7 +86,9 @@ const struct rule rules_torchtitan[] = {
 		    "(2 * cp) == 0",
 		.message = "sequence {seq_len} is not a multiple of {divisor: "
 		    "if(given(parallelism.enable_sequence_parallel, 1), tp, 1) * if(cp > 1, 2 * "
-		    "cp, 1)}",
+		    "cp, 1)}: {remainder: seq_len % "
+		    "(if(given(parallelism.enable_sequence_parallel, 1), tp, 1) * if(cp > 1, 2 * "
+		    "cp, 1))} left over",
 		.hint = "use {next_valid_seq: multiple_above(seq_len, "
 		    "if(given(parallelism.enable_sequence_parallel, 1), tp, 1) * if(cp > 1, 2 * "
 		    "cp, 1))}",
@@ -92,7 +100,9 @@ const struct rule rules_torchtitan[] = {
 		.require = "global_batch % (given(training.local_batch_size, micro_batch) * dp) == "
 		    "0",
 		.message = "global batch {global_batch} is not a multiple of {local_batch: "
-		    "given(training.local_batch_size, micro_batch)} x DP {dp}",
+		    "given(training.local_batch_size, micro_batch)} x DP {dp}: {remainder: "
+		    "global_batch % (given(training.local_batch_size, micro_batch) * dp)} left "
+		    "over",
 		.hint = "use {nearest: multiple_above(global_batch, "
 		    "given(training.local_batch_size, micro_batch) * dp)}, a multiple of {divisor: "
 		    "given(training.local_batch_size, micro_batch) * dp}",
@@ -102,30 +112,43 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-011", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.when = "titan and pp > 1",
 		.require = "given(parallelism.pipeline_parallel_microbatch_size, 1) > 0 and "
-		    "given(training.local_batch_size, 8) % "
-		    "given(parallelism.pipeline_parallel_microbatch_size, 1) == 0",
-		.message = "local batch {given(training.local_batch_size, 8)} is not a multiple of "
-		    "the pipeline's micro-batch "
-		    "{given(parallelism.pipeline_parallel_microbatch_size, 1)}",
-		.hint = "use a pipeline_parallel_microbatch_size of {valid: "
-		    "divisors(given(training.local_batch_size, 8))}",
+		    LOCAL_BATCH " % given(parallelism.pipeline_parallel_microbatch_size, 1) == 0",
+		.message = "local batch {local_batch: " LOCAL_BATCH "} is not a multiple of the "
+		    "pipeline's micro-batch {microbatch: "
+		    "given(parallelism.pipeline_parallel_microbatch_size, 1)}: {remainder: "
+		    LOCAL_BATCH " % given(parallelism.pipeline_parallel_microbatch_size, 1)} left "
+		    "over",
+		.hint = "use a pipeline_parallel_microbatch_size of {valid: divisors("
+		    LOCAL_BATCH ")}",
 		.source = TRAINER,
 	},
 	{
+		.id = "TT-029", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_WARNING,
+		.when = "pp > 1 and (said(training.local_batch_size) or said(local_batch_size))",
+		.require = LOCAL_MICRO_BATCHES " >= pp * vpp",
+		.message = "{num_microbatches: " LOCAL_MICRO_BATCHES "} micro-batches for "
+		    "{stages: pp * vpp} stages: the pipeline never fills, and schedules of old "
+		    "releases of PyTorch wait for ever",
+		.hint = "use a local batch of {needed: pp * vpp * "
+		    "given(parallelism.pipeline_parallel_microbatch_size, 1)} or more",
+		.source = PIPELINE "; pytorch/torchtitan#775",
+	},
+	{
 		.id = "TT-012", .frameworks = ON_TORCHTITAN, .since = "0.3",
-		.severity = SEVERITY_ERROR, .when = "titan and pp > 1",
+		.severity = SEVERITY_WARNING, .when = "form == 'torchtitan' and pp > 1",
 		.require = "not (" GRAPHS_ON ")",
-		.message = "CUDA graphs are on by default and exclude a pipeline (PP {pp}), unless "
-		    "the config function turns them off",
+		.message = "CUDA graphs are on by default and exclude a pipeline (PP {pp}): "
+		    "torchtitan refuses it unless the config function turns them off",
 		.hint = "add --training.disable_cuda_graphs",
 		.source = TRAINER,
 	},
 	{
 		.id = "TT-013", .frameworks = ON_TORCHTITAN, .since = "0.3",
-		.severity = SEVERITY_ERROR, .when = "titan and ep > 1",
+		.severity = SEVERITY_WARNING, .when = "form == 'torchtitan' and ep > 1",
 		.require = "not (" GRAPHS_ON ") or given(dispatcher, 'alltoall') == 'hybridep'",
 		.message = "CUDA graphs are on by default, and EP {ep} with a dispatcher that "
-		    "waits for the host excludes them, unless the config function turns them off",
+		    "waits for the host excludes them: torchtitan refuses it unless the config "
+		    "function turns them off",
 		.hint = "add --training.disable_cuda_graphs",
 		.source = TRAINER,
 	},
@@ -133,7 +156,8 @@ const struct rule rules_torchtitan[] = {
 		.id = "TT-014", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
 		.grid = "1",
 		.message = "TP {tp} must divide {heads} attention heads (remainder "
-		    "{head_remainder: heads % tp}) and {given(kv_heads, heads)} KV heads",
+		    "{head_remainder: heads % tp}) and {given(kv_heads, heads)} KV heads "
+		    "(remainder {kv_remainder: given(kv_heads, heads) % tp})",
 		.hint = "use TP of {valid_tp: divisors(given(kv_heads, heads))}",
 		.source = DECODER,
 	},
@@ -159,7 +183,7 @@ const struct rule rules_torchtitan[] = {
 		.when = "in(given(dispatcher, 'alltoall'), 'deepep', 'hybridep') and ep > 1",
 		.require = "seq_len % (cp * tp) == 0",
 		.message = "the dispatcher {dispatcher} cuts the sequence {seq_len} over CP {cp} x "
-		    "TP {tp}",
+		    "TP {tp}: {remainder: seq_len % (cp * tp)} left over",
 		.hint = "use a multiple of {divisor: cp * tp}",
 		.source = DISPATCHER,
 	},

@@ -136,6 +136,8 @@ struct model {
 	const char *unmodelled;
 	/* Why even the parameters are not known ("Kimi delta attention"); NULL when they are. */
 	const char *uncounted;
+	/* Made of a few stated numbers: a size of 0 was not told. */
+	bool partial;
 };
 
 /*

@@ -137,6 +137,13 @@ degree_of(struct strategy *s, const char *option)
 	return NULL;
 }
 
+/* Experts that nobody told of are no reason to propose EP 1. */
+static bool
+is_untold(const struct grid_rule *rule, const struct model *model)
+{
+	return model && model->partial && rule->holds == experts_there_holds;
+}
+
 /* Rules that are broken with the option changed; what follows from it is derived anew. */
 static int
 broken_with(const struct strategy *s, const struct model *model, const char *option, int64_t value)
@@ -153,7 +160,8 @@ broken_with(const struct strategy *s, const struct model *model, const char *opt
 		changed.dp_shard = 0;
 	strategy_derive(&changed, model, changed.world);
 	for (const struct grid_rule *rule = grid_rules; rule->id; rule++)
-		broken += rule->frameworks & 1U << s->framework && !rule->holds(&changed, model);
+		broken += rule->frameworks & 1U << s->framework && !is_untold(rule, model) &&
+			  !rule->holds(&changed, model);
 	return broken;
 }
 

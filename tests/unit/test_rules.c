@@ -287,6 +287,19 @@ Test(rules, a_rule_for_every_setting)
 	cr_assert_not_null(strstr(diag->hint, "--expert-tensor-parallel-size"), "%s", diag->hint);
 }
 
+/* THUDM/slime#1818: the experts are not told, which is no reason to give EP up. */
+Test(rules, the_nearest_degree_is_proposed)
+{
+	struct check_case *from = read_text("{\"framework\": \"megatron\", \"input\": {\"gpus\": 8, "
+					    "\"tp\": 2, \"pp\": 2, \"ep\": 8, \"etp\": 1}}");
+	int decided, undecided;
+	const struct diag *diag = find(decide(from, &decided, &undecided), "MEG-003");
+
+	cr_assert_not_null(diag);
+	cr_assert_str_eq(diag->hint, "use --ep 4");
+	cr_assert_eq(number(diag, "remainder"), 8);
+}
+
 /* A file that is no file of this framework breaks the same rule hundreds of times. */
 Test(rules, one_rule_is_told_so_often_and_no_more)
 {
