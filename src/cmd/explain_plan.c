@@ -70,7 +70,7 @@ explained_plan_read(struct request *request, const char *path)
 }
 
 /* A change that gains less than this is not worth a restart. */
-#define WORTH_TRYING 0.005
+#define WORTH_TRYING 0.01
 
 static bool
 gains(const struct estimate *now, const struct estimate *before, int aim)
@@ -80,11 +80,18 @@ gains(const struct estimate *now, const struct estimate *before, int aim)
 	return now->worst_bytes < before->worst_bytes * (1 - WORTH_TRYING);
 }
 
+/* Adds a change to the end of a list of names. */
+static void
+add_name(struct str *list, const char *name)
+{
+	str_addf(list, "%s%s", list->length ? ", " : "", name);
+}
+
 void
 explained_plan_try(struct request *request, struct explained_plan *plan, int aim)
 {
 	const struct strategy *from = &plan->estimate.strategy;
-	struct str no_gain = str_new(request->arena);
+	struct str no_gain = str_new(request->arena), no_room = str_new(request->arena);
 
 	for (const struct change *change = changes; change->name; change++) {
 		struct trial *trial = &plan->trials[plan->n_trials];
@@ -96,7 +103,11 @@ explained_plan_try(struct request *request, struct explained_plan *plan, int aim
 		    !what_if(request, plan->model, plan->cluster, &strategy, &estimate))
 			continue;
 		if (!gains(&estimate, &plan->estimate, aim)) {
-			str_addf(&no_gain, "%s%s", no_gain.length ? ", " : "", change->name);
+			add_name(&no_gain, change->name);
+			continue;
+		}
+		if (estimate.verdict == VERDICT_OOM && plan->estimate.verdict != VERDICT_OOM) {
+			add_name(&no_room, change->name);
 			continue;
 		}
 		*trial = (struct trial){change->name, change_text(request->arena, &strategy, from),
@@ -105,4 +116,5 @@ explained_plan_try(struct request *request, struct explained_plan *plan, int aim
 		plan->n_trials++;
 	}
 	plan->no_gain = no_gain.length ? no_gain.text : NULL;
+	plan->no_room = no_room.length ? no_room.text : NULL;
 }

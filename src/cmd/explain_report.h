@@ -45,7 +45,15 @@ struct explained_plan {
 	struct trial trials[TRIALS];
 	int n_trials;
 	const char *no_gain; /* changes that were tried and do not help; NULL none */
+	const char *no_room; /* changes that would be faster in more memory than there is */
 };
+/* explain_exchanges.c: MoE layers of a rank and exchanges of tokens that it takes part in. */
+struct exchanges {
+	int stage;
+	int64_t layers, replayed, micro_batches, total;
+};
+struct exchanges count_exchanges(struct request *request, const struct explained_plan *plan);
+void text_exchanges(struct request *request, const struct explained_plan *plan);
 /* explain_plan.c: NULL after adding errors. */
 struct explained_plan *explained_plan_read(struct request *request, const char *path);
 void explained_plan_try(struct request *request, struct explained_plan *plan, int aim);

@@ -49,6 +49,15 @@ print_parts(struct request *request, const struct explained_plan *plan, int aim)
 	text_line(request, "step", "%s", line.text);
 }
 
+/* Three digits: what differs by a percent is seen to. */
+static const char *
+step_text(struct arena *arena, double seconds)
+{
+	if (seconds >= 100 || seconds < 1)
+		return units_seconds(arena, seconds);
+	return arena_printf(arena, "%.*f s", seconds >= 10 ? 1 : 2, seconds);
+}
+
 static void
 print_trials(struct request *request, const struct explained_plan *plan)
 {
@@ -63,7 +72,7 @@ print_trials(struct request *request, const struct explained_plan *plan)
 	table_cell(table, "as planned");
 	table_cell(table, "");
 	table_cell(table, units_gib_number(arena, estimate->worst_bytes));
-	table_cell(table, units_seconds(arena, estimate->step_s));
+	table_cell(table, step_text(arena, estimate->step_s));
 	table_cell(table, units_seconds(arena, estimate->exposed_s[TIME_ALL_TO_ALL]));
 	table_cell(table, verdict_names[estimate->verdict]);
 	for (int i = 0; i < plan->n_trials; i++) {
@@ -73,7 +82,7 @@ print_trials(struct request *request, const struct explained_plan *plan)
 		table_cell(table, trial->change);
 		table_cell(table, trial->option);
 		table_cell(table, units_gib_number(arena, trial->worst_bytes));
-		table_cell(table, units_seconds(arena, trial->step_s));
+		table_cell(table, step_text(arena, trial->step_s));
 		table_cell(table, units_seconds(arena, trial->all_to_all_s));
 		table_cell(table, verdict_names[trial->verdict]);
 	}
@@ -83,51 +92,46 @@ print_trials(struct request *request, const struct explained_plan *plan)
 
 /* --- numbers of symptoms that no change of degrees cures -------------------------------------- */
 
+/* "TP 2 x CP 1 x PP 4 x DP 8 = 64", with the axes of further weight shards where there are. */
+static void
+print_product(struct request *request, const char *label, const int64_t sizes[5], bool expert)
+{
+	static const char *const names[2][5] = {
+	    {"TP", "CP", "GTP", "PP", "DP"}, {"ETP", "EP", "EGTP", "PP", "EDP"}};
+	struct str text = str_new(request->arena);
+	int64_t product = 1;
+
+	for (int i = 0; i < 5; i++) {
+		product *= sizes[i];
+		if (i != 2 || sizes[i] > 1)
+			str_addf(&text, "%s%s %lld", i > 0 ? " x " : "", names[expert][i],
+			    (long long)sizes[i]);
+	}
+	text_line(
+	    request, label, "%s = %s", text.text, units_grouped(request->arena, product));
+}
+
 static void
 print_ranks(struct request *request, const struct explained_plan *plan)
 {
 	const struct strategy *s = &plan->estimate.strategy;
+	const int64_t dense[] = {s->tp, s->cp, s->gtp, s->pp, s->dp};
+	const int64_t expert[] = {s->etp, s->ep, s->egtp, s->pp, s->edp};
+	int64_t node = plan->cluster->gpus_per_node;
 
-	text_line(request, "ranks", "TP %lld x CP %lld x PP %lld x DP %lld = %s", (long long)s->tp,
-	    (long long)s->cp, (long long)s->pp, (long long)s->dp,
-	    units_grouped(request->arena, s->tp * s->cp * s->pp * s->dp));
+	print_product(request, "ranks", dense, false);
 	if (model_moe(plan->model))
-		text_line(request, "", "ETP %lld x EP %lld x PP %lld x EDP %lld = %s",
-		    (long long)s->etp, (long long)s->ep, (long long)s->pp, (long long)s->edp,
-		    units_grouped(request->arena, s->etp * s->ep * s->pp * s->edp));
-	text_line(request, "", "started: %lld nodes x %lld processes = %s",
-	    (long long)plan->cluster->nodes, (long long)plan->cluster->gpus_per_node,
-	    units_grouped(request->arena, plan->cluster->world));
+		print_product(request, "", expert, true);
+	if (s->world % node == 0)
+		text_line(request, "", "to start: %s nodes x %lld processes = %s",
+		    units_grouped(request->arena, s->world / node), (long long)node,
+		    units_grouped(request->arena, s->world));
+	else
+		text_line(request, "", "to start: %s processes, a node has %lld GPUs",
+		    units_grouped(request->arena, s->world), (long long)node);
 	if (s->etp == s->tp && s->cp == 1 && s->ep > 1)
 		text_line(request, "", "as WORLD = DP x EP x TP x PP it is DP %lld",
 		    (long long)s->edp);
-}
-
-static int64_t
-moe_layers(const struct model *model)
-{
-	int64_t count = 0;
-
-	for (int64_t layer = 0; layer < model->layers; layer++)
-		count += model->kinds[model->kind_of[layer]].ffn.experts > 0;
-	return count;
-}
-
-/* Dispatch and combine, forward and backward. */
-static void
-print_collectives(struct request *request, const struct explained_plan *plan)
-{
-	const struct strategy *s = &plan->estimate.strategy;
-	int64_t layers = moe_layers(plan->model) / s->pp;
-
-	if (s->ep < 2 || layers == 0)
-		return;
-	text_line(request, "all-to-all",
-	    "4 x %lld MoE layers of a stage x %lld micro-batches = %s a step, each waits for all "
-	    "%lld ranks of an EP group",
-	    (long long)layers, (long long)s->micro_batches,
-	    units_grouped(request->arena, 4 * layers * s->micro_batches),
-	    (long long)s->ep);
 }
 
 static void
@@ -138,9 +142,10 @@ print_loads(struct request *request, const struct explained_plan *plan)
 
 	if (!kind || kind->ffn.experts < 1)
 		return;
-	text_line(request, "loads", "%lld sequences x %lld tokens x top-%lld / %lld experts = %s "
+	text_line(request, "loads", "%s sequences x %s tokens x top-%lld / %lld experts = %s "
 				    "tokens of an expert a step at the mean%s",
-	    (long long)s->global_batch, (long long)s->seq_len, (long long)kind->ffn.top_k,
+	    units_grouped(request->arena, s->global_batch),
+	    units_grouped(request->arena, s->seq_len), (long long)kind->ffn.top_k,
 	    (long long)kind->ffn.experts,
 	    units_grouped(request->arena,
 		s->global_batch * s->seq_len * kind->ffn.top_k / kind->ffn.experts),
@@ -159,7 +164,7 @@ print_numbers(
 		const char *symptom;
 		void (*print)(struct request *request, const struct explained_plan *plan);
 	} rows[] = {
-	    {"launch", print_ranks}, {"hang", print_collectives}, {"loss-spike", print_loads}};
+	    {"launch", print_ranks}, {"hang", text_exchanges}, {"loss-spike", print_loads}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strcmp(rows[i].symptom, symptom->name) == 0)
@@ -186,6 +191,8 @@ text_symptom(struct request *request, const struct explanation *what)
 		print_trials(request, what->plan);
 	else
 		str_add(&request->out, "no single change helps here\n");
+	if (what->plan->no_room)
+		str_addf(&request->out, "faster, but out of memory: %s\n", what->plan->no_room);
 	if (what->plan->no_gain)
 		str_addf(&request->out, "no gain in: %s\n", what->plan->no_gain);
 }
@@ -237,7 +244,7 @@ print_choice(struct request *request, const struct explained_plan *plan, struct 
 	}
 	table_cell(table, units_grouped(arena, strategy.dp));
 	table_cell(table, units_gib_number(arena, estimate.worst_bytes));
-	table_cell(table, units_seconds(arena, estimate.step_s));
+	table_cell(table, step_text(arena, estimate.step_s));
 	table_cell(table, units_seconds(arena, estimate.exposed_s[TIME_ALL_TO_ALL]));
 	table_cell(table, units_seconds(arena, estimate.exposed_s[TIME_TENSOR_PARALLEL]));
 	table_cell(table, units_seconds(arena, estimate.exposed_s[TIME_EXPERTS]));

@@ -4,6 +4,20 @@
 
 #include <string.h>
 
+#include "base/str.h"
+#include "model/strategy_grid.h"
+
+bool
+strategy_layout(struct arena *arena, const struct strategy *strategy, const struct model *model,
+    struct layout *layout)
+{
+	if (strategy->layout)
+		return layout_parse(layout, strategy->layout, model, (int)strategy->pp,
+			   diags_new(arena), (struct loc){NULL, 0, 0}) == 0;
+	layout_even(layout, model->layers, (int)strategy->pp, (int)strategy->vpp);
+	return true;
+}
+
 bool
 what_if(struct request *request, const struct model *model, const struct cluster *cluster,
     const struct strategy *strategy, struct estimate *estimate)
@@ -16,10 +30,7 @@ what_if(struct request *request, const struct model *model, const struct cluster
 
 	if (strategy_first_violation(strategy, model) || strategy->world > cluster->world)
 		return false;
-	if (!strategy->layout)
-		layout_even(layout, model->layers, (int)strategy->pp, (int)strategy->vpp);
-	else if (layout_parse(layout, strategy->layout, model, (int)strategy->pp, diags_new(arena),
-		     (struct loc){NULL, 0, 0}) != 0)
+	if (!strategy_layout(arena, strategy, model, layout))
 		return false;
 	*job = request->job;
 	job->base = *strategy;
@@ -72,8 +83,18 @@ static bool
 double_pp(struct strategy *s)
 {
 	s->pp *= 2;
-	s->vpp = 1;
 	return true;
+}
+
+/* Where there are too few layers for as many virtual stages, or none are wanted. */
+static bool
+double_plain_pp(struct strategy *s)
+{
+	bool applies = s->vpp > 1;
+
+	s->pp *= 2;
+	s->vpp = 1;
+	return applies;
 }
 
 static bool
@@ -207,6 +228,7 @@ const struct change changes[] = {
     {"full recomputation", AIM_MEMORY, recompute_full},
     {"half the micro-batch", AIM_MEMORY, halve_micro_batch},
     {"twice the PP", AIM_MEMORY, double_pp},
+    {"twice the PP, no virtual stages", AIM_MEMORY, double_plain_pp},
     {"no virtual stages", AIM_MEMORY, no_virtual_stages},
     {"twice the CP", AIM_MEMORY, double_cp},
     {"a sharded optimizer", AIM_MEMORY, shard_optimizer},
@@ -243,37 +265,57 @@ change_apply(const struct change *change, const struct model *model, const struc
 	return true;
 }
 
-static const char *
-overlap_change(unsigned overlap)
+static void
+add_option(struct str *text, const char *option, const char *value)
 {
-	return overlap & OVERLAP_EP && overlap & OVERLAP_TP ? "--overlap dp,tp,ep"
-	       : overlap & OVERLAP_EP			    ? "--overlap dp,ep"
-							    : "--overlap dp,tp";
+	str_addf(text, "%s--%s %s", text->length > 0 ? " " : "", option, value);
 }
 
-const char *
-change_text(struct arena *arena, const struct strategy *s, const struct strategy *from)
+static void
+add_sizes(struct str *text, const struct strategy *s, const struct strategy *from)
 {
 	const struct {
 		const char *option;
 		int64_t now, before;
-	} sizes[] = {{"ep", s->ep, from->ep}, {"tp", s->tp, from->tp}, {"pp", s->pp, from->pp},
-	    {"cp", s->cp, from->cp}, {"vpp", s->vpp, from->vpp},
+	} sizes[] = {{"tp", s->tp, from->tp}, {"cp", s->cp, from->cp}, {"pp", s->pp, from->pp},
+	    {"vpp", s->vpp, from->vpp}, {"ep", s->ep, from->ep}, {"etp", s->etp, from->etp},
 	    {"micro-batch", s->micro_batch, from->micro_batch}, {"zero", s->zero, from->zero}};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (sizes[i].now != sizes[i].before)
-			return arena_printf(
-			    arena, "--%s %lld", sizes[i].option, (long long)sizes[i].now);
+			add_option(text, sizes[i].option,
+			    arena_printf(text->arena, "%lld", (long long)sizes[i].now));
+}
+
+static const char *
+overlap_text(struct arena *arena, unsigned overlap)
+{
+	struct str text = str_new(arena);
+
+	for (int i = 0; overlap_names[i]; i++)
+		if (overlap & 1U << i)
+			str_addf(&text, "%s%s", text.length > 0 ? "," : "", overlap_names[i]);
+	return text.length > 0 ? text.text : "none";
+}
+
+/* All that differs: a change of one size may take others with it. */
+const char *
+change_text(struct arena *arena, const struct strategy *s, const struct strategy *from)
+{
+	struct str text = str_new(arena);
+
+	add_sizes(&text, s, from);
 	if (s->offload != from->offload)
-		return "--offload optimizer";
+		add_option(&text, "offload", "optimizer");
 	if (s->dispatcher != from->dispatcher)
-		return arena_printf(arena, "--dispatcher %s", dispatcher_names[s->dispatcher]);
+		add_option(&text, "dispatcher", dispatcher_names[s->dispatcher]);
 	if (s->cuda_graphs != from->cuda_graphs)
-		return arena_printf(arena, "--cuda-graphs %s", graphs_names[s->cuda_graphs]);
+		add_option(&text, "cuda-graphs", graphs_names[s->cuda_graphs]);
 	if (s->recompute.kind != from->recompute.kind ||
 	    s->recompute.modules != from->recompute.modules ||
 	    s->recompute.layers != from->recompute.layers)
-		return arena_printf(arena, "--recompute %s", recompute_text(arena, s->recompute));
-	return overlap_change(s->overlap);
+		add_option(&text, "recompute", recompute_text(arena, s->recompute));
+	if (s->overlap != from->overlap)
+		add_option(&text, "overlap", overlap_text(arena, s->overlap));
+	return text.text;
 }
