@@ -183,6 +183,22 @@ head_forward(struct stage *stage, int64_t micro_batch, int module, struct head_k
 	return one ? unit_leave(stage->s, weights) : 0;
 }
 
+static int
+words_weights(struct stage *stage, const struct head_kept *kept)
+{
+	struct linear head = head_of(stage);
+	const struct widest *d = &stage->widest;
+	const void *x = rows_gather(stage, kept->normed, d->tokens, d->h, stage->scratch.full);
+	int result;
+
+	if (!x)
+		return -1;
+	part_begin(stage->s, PART_HEAD, STREAM_COMPUTE);
+	result = linear_back_weight(stage, &head, kept->logits, head.out, x, d->h);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
+}
+
 /* The gradient of what the norm gave into scratch.t1. */
 static int
 words_backward(struct stage *stage, struct head_kept *kept)
@@ -190,18 +206,25 @@ words_backward(struct stage *stage, struct head_kept *kept)
 	struct linear head = head_of(stage);
 	const struct widest *d = &stage->widest;
 	struct scratch *t = &stage->scratch;
-	const void *x = rows_gather(stage, kept->normed, d->tokens, d->h, t->full);
 	void *partial = rows_partial(stage, t->t1, t->part);
 	int result;
 
-	if (!x)
+	if (!stage->apart && words_weights(stage, kept) != 0)
 		return -1;
 	part_begin(stage->s, PART_HEAD, STREAM_COMPUTE);
-	result = linear_back_weight(stage, &head, kept->logits, head.out, x, d->h);
-	if (result == 0)
-		result = linear_back_input(stage, &head, kept->logits, head.out, partial, d->h, 0);
+	result = linear_back_input(stage, &head, kept->logits, head.out, partial, d->h, 0);
 	part_end(stage->s, STREAM_COMPUTE);
 	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, t->t1) : -1;
+}
+
+int
+head_weights(struct stage *stage, int module, const struct head_kept *kept)
+{
+	int64_t words = units_of(stage, module).words;
+
+	if (unit_enter(stage->s, &stage->weights, words) != 0 || words_weights(stage, kept) != 0)
+		return -1;
+	return unit_leave(stage->s, &stage->weights);
 }
 
 int

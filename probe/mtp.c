@@ -71,23 +71,45 @@ project(struct stage *stage, int64_t layer, struct mtp_kept *mtp)
 	return result;
 }
 
-/* One half's weight gradient, and the gradient of what it saw into `out`. */
 static int
-half_back(struct stage *stage, const struct linear *l, const void *dy, const void *seen, void *out)
+half_weights(struct stage *stage, const struct linear *l, const void *dy, const void *seen)
 {
 	const struct widest *d = &stage->widest;
 	const void *x = rows_gather(stage, seen, d->tokens, d->h, stage->scratch.full);
-	void *partial = rows_partial(stage, out, stage->scratch.full);
 	int result;
 
 	if (!x)
 		return -1;
 	part_begin(stage->s, PART_MTP, STREAM_COMPUTE);
 	result = linear_back_weight(stage, l, dy, d->h, x, d->h);
-	if (result == 0)
-		result = linear_back_input(stage, l, dy, d->h, partial, d->h, 0);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
+}
+
+/* One half's weight gradient unless that comes later, and that of what it saw into `out`. */
+static int
+half_back(struct stage *stage, const struct linear *l, const void *dy, const void *seen, void *out)
+{
+	const struct widest *d = &stage->widest;
+	void *partial = rows_partial(stage, out, stage->scratch.full);
+	int result;
+
+	if (!stage->apart && half_weights(stage, l, dy, seen) != 0)
+		return -1;
+	part_begin(stage->s, PART_MTP, STREAM_COMPUTE);
+	result = linear_back_input(stage, l, dy, d->h, partial, d->h, 0);
 	part_end(stage->s, STREAM_COMPUTE);
 	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, out) : -1;
+}
+
+/* The projection's columns that are here, all rows of the group. */
+static const void *
+own_columns(struct stage *stage, const struct linear *l, const void *rows)
+{
+	const struct widest *d = &stage->widest;
+	const void *all = rows_gather(stage, rows, d->tokens, d->h, stage->scratch.part);
+
+	return all ? act_at(stage, all, stage->s->tp * l->out) : NULL;
 }
 
 static int
@@ -107,7 +129,10 @@ module_forward(struct stage *stage, int module, int64_t micro_batch, struct mtp_
 	return unit_leave(stage->s, &stage->weights);
 }
 
-/* dout: of the module's output; dhidden: of what it took. dout is used up. */
+/*
+ * dout: of the module's output; dhidden: of what it took. dout is used up, unless weights come
+ * later: then it stays, and the gradient of the projection's output is left where that was.
+ */
 static int
 module_backward(struct stage *stage, int module, int64_t micro_batch, struct mtp_kept *mtp,
     void *dout, void *dhidden)
@@ -117,28 +142,43 @@ module_backward(struct stage *stage, int module, int64_t micro_batch, struct mtp
 		    hidden = {layer, "mtp_norms", NORM_HIDDEN};
 	struct linear first = half_of(stage, layer, NORM_EMBEDDED);
 	struct linear second = half_of(stage, layer, NORM_HIDDEN);
-	const struct widest *d = &stage->widest;
 	struct scratch *t = &stage->scratch;
-	const char *own;
+	void *dx = stage->apart ? mtp->layer.x : dout;
+	const void *own;
 
 	if (unit_enter(stage->s, &stage->weights, layer) != 0)
 		return -1;
 	if (stage->shape->strategy.recompute.kind == RECOMPUTE_FULL &&
 	    layer_replay(stage, layer, micro_batch, &mtp->layer, mtp->out) != 0)
 		return -1;
-	if (layer_backward(stage, layer, micro_batch, &mtp->layer, dout, dout) != 0)
+	if (layer_backward(stage, layer, micro_batch, &mtp->layer, dout, dx) != 0)
 		return -1;
-	own = rows_gather(stage, dout, d->tokens, d->h, t->part);
-	if (!own)
-		return -1;
-	own = act_at(stage, own, stage->s->tp * first.out);
-	if (half_back(stage, &first, own, mtp->embedded_normed, t->t1) != 0 ||
+	own = own_columns(stage, &first, dx);
+	if (!own || half_back(stage, &first, own, mtp->embedded_normed, t->t1) != 0 ||
 	    half_back(stage, &second, own, mtp->hidden_normed, t->t2) != 0 ||
 	    norm_backward(stage, embedded, mtp->embedded, t->t1, NULL, t->t3) != 0 ||
 	    norm_backward(stage, hidden, mtp->hidden, t->t2, NULL, dhidden) != 0 ||
 	    unit_leave(stage->s, &stage->weights) != 0)
 		return -1;
 	return embedding_backward(stage, micro_batch, module, t->t3);
+}
+
+static int
+module_weights(struct stage *stage, int module, int64_t micro_batch, struct mtp_kept *mtp)
+{
+	int64_t layer = stage->shape->model.layers + module - 1;
+	struct linear first = half_of(stage, layer, NORM_EMBEDDED);
+	struct linear second = half_of(stage, layer, NORM_HIDDEN);
+	const void *own;
+
+	if (unit_enter(stage->s, &stage->weights, layer) != 0 ||
+	    layer_weights(stage, layer, micro_batch, &mtp->layer, mtp->out) != 0)
+		return -1;
+	own = own_columns(stage, &first, mtp->layer.x);
+	if (!own || half_weights(stage, &first, own, mtp->embedded_normed) != 0 ||
+	    half_weights(stage, &second, own, mtp->hidden_normed) != 0)
+		return -1;
+	return unit_leave(stage->s, &stage->weights);
 }
 
 int
@@ -172,18 +212,30 @@ ends_backward(struct stage *stage, int slot, int64_t micro_batch, void *dhidden)
 	int modules = (int)stage->shape->model.mtp_layers, module;
 	const void *carried = NULL;
 
-	for (module = modules; module >= 0; module--) {
+	for (module = modules; module > 0; module--) {
 		struct head_kept *head = &stage->heads[slot * (1 + modules) + module];
+		struct mtp_kept *mtp = &stage->mtp[slot * modules + module - 1];
+		void *dout = stage->apart ? mtp->out : dhidden;
 
-		if (head_backward(stage, module, head, carried, dhidden) != 0)
-			return -1;
-		if (module == 0)
-			break;
-		if (module_backward(stage, module, micro_batch,
-			&stage->mtp[slot * modules + module - 1], dhidden,
+		if (head_backward(stage, module, head, carried, dout) != 0 ||
+		    module_backward(stage, module, micro_batch, mtp, dout,
 			stage->scratch.carried) != 0)
 			return -1;
 		carried = stage->scratch.carried;
 	}
+	return head_backward(stage, 0, &stage->heads[slot * (1 + modules)], carried, dhidden);
+}
+
+int
+ends_weights(struct stage *stage, int slot, int64_t micro_batch)
+{
+	int modules = (int)stage->shape->model.mtp_layers, module;
+
+	for (module = modules; module >= 0; module--)
+		if (head_weights(
+			stage, module, &stage->heads[slot * (1 + modules) + module]) != 0 ||
+		    (module > 0 && module_weights(stage, module, micro_batch,
+				       &stage->mtp[slot * modules + module - 1]) != 0))
+			return -1;
 	return 0;
 }

@@ -93,7 +93,8 @@ count_alive(struct passes *passes, int last)
 			passes->alive_last = alive_last;
 		if (op->kind == PASS_BACKWARD || op->kind == PASS_WEIGHT)
 			alive--;
-		if (op->kind == PASS_BACKWARD || op->kind == PASS_INPUT)
+		if (op->kind == PASS_BACKWARD ||
+		    op->kind == (passes->defers ? PASS_WEIGHT : PASS_INPUT))
 			alive_last -= op->chunk == last;
 	}
 }
@@ -138,7 +139,6 @@ pass_at(const struct order *order, enum pass kind, int virtual_stage, int64_t mi
 static void
 add(struct passes *passes, struct pass_op op)
 {
-	passes->splits = passes->splits || op.kind == PASS_WEIGHT;
 	passes->ops[passes->n++] = op;
 }
 
@@ -170,5 +170,6 @@ passes_make(struct passes *passes, struct arena *arena, const struct shape *shap
 	schedule_begin(walk, &order.pipeline, order.stage);
 	while (schedule_next(walk, &op))
 		add_op(passes, &order, &op);
+	passes->defers = order.pipeline.order != ORDER_1F1B && s->recompute.kind == RECOMPUTE_NONE;
 	count_alive(passes, last_chunk(&shape->layout));
 }

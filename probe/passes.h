@@ -27,9 +27,9 @@ struct passes {
 	struct pass_op *ops;
 	int64_t numbers;  /* of pass_op.number: micro-batches, each once a virtual stage */
 	int64_t each;	  /* micro-batches that go through a chunk here */
-	bool splits;	  /* some gradients of weights come in a pass of their own */
+	bool defers;	  /* some gradients of weights come in a pass of their own */
 	int alive;	  /* passes between their forward and the gradients of weights, at most */
-	int alive_last;	  /* of the last chunk, up to the gradient of its input */
+	int alive_last;	  /* of the last chunk: between their forward and the end of the head's */
 };
 
 struct arena;

@@ -255,6 +255,17 @@ note(struct diags *diags, const char *what, const char *as)
 	diag_add(diags, nowhere, NULL, SEVERITY_NOTE, "%s is run as %s", what, as);
 }
 
+static void
+note_schedule(const struct strategy *s, struct diags *diags)
+{
+	bool splits = s->schedule > SCHEDULE_INTERLEAVED && s->pp > 1;
+
+	if (splits && s->recompute.kind != RECOMPUTE_NONE)
+		note(diags, "a backward in two with recomputation", "one pass, the first of them");
+	if (s->overlap & OVERLAP_DP && weight_copies(s) > 1)
+		note(diags, "overlap of data-parallel traffic with dualpipe", "traffic at the end");
+}
+
 void
 plan_notes(const struct probe_plan *plan, struct diags *diags)
 {
@@ -268,6 +279,7 @@ plan_notes(const struct probe_plan *plan, struct diags *diags)
 		note(diags, "offloading", "none");
 	if (s->cuda_graphs)
 		note(diags, "CUDA graphs", "single launches");
+	note_schedule(s, diags);
 	if (s->overlap & OVERLAP_TP && s->tp > 1)
 		note(diags, "overlap of tensor-parallel traffic", "traffic in line");
 	if (s->overlap & OVERLAP_EP && s->ep > 1)

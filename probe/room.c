@@ -199,7 +199,7 @@ sizes_of(const struct stage *stage, const struct widest *w, size_t bytes[SIZES])
 	    [SIZE_EXPERT] = united * w->expert,
 	    [SIZE_EXPERT_ACT] = united * w->expert_act,
 	    /* experts' outputs, then the gradients of those that are here */
-	    [SIZE_RETURNED] = (stage->defers && united > slots ? united : slots) * w->h,
+	    [SIZE_RETURNED] = (stage->passes.defers && united > slots ? united : slots) * w->h,
 	    [SIZE_OWN_LATENT] = w->tokens * w->latent,
 	    [SIZE_ROUTED] = w->tokens * w->experts,
 	};
@@ -236,7 +236,7 @@ make_shared(struct stage *stage, struct kept *shared)
 static void
 widen_projected(const struct stage *stage, struct widest *w)
 {
-	if (!stage->defers)
+	if (!stage->passes.defers)
 		return;
 	w->q_width = stage->widest.q_width;
 	w->k_width = stage->widest.k_width;
@@ -253,7 +253,7 @@ make_kept(struct stage *stage, const struct widest *w, struct kept *shared, stru
 	for (i = 0; i < KEPT_ROWS; i++) {
 		const struct kept_row *row = &kept_rows[i];
 
-		if (row->waits && !stage->defers)
+		if (row->waits && !stage->passes.defers)
 			continue;
 		*kept_member(kept, row) =
 		    row->replayed_by & stage->replayed

@@ -24,7 +24,6 @@ stage_open(
 	stage->skew = skew;
 	stage->replayed = st->recompute.kind == RECOMPUTE_SELECTIVE ? st->recompute.modules : 0;
 	passes_make(&stage->passes, s->arena, shape, s->pp);
-	stage->defers = stage->passes.splits && st->recompute.kind == RECOMPUTE_NONE;
 	stage->fetches = (st->overlap & OVERLAP_PP) != 0 && st->pp > 1;
 	stage->slots = stage->passes.alive + stage->fetches;
 	stage->head_slots = stage->passes.alive_last;

@@ -75,8 +75,7 @@ struct stage {
 	struct kept *kept; /* [slot][place in chunk] */
 	void **inputs;	   /* [slot]: input of the first layer, then outputs: [slot][place + 1] */
 	bool fetches;	   /* inputs come a pass early: pipeline overlap */
-	bool defers;	   /* some gradients of weights are for a pass of their own; */
-	bool apart;	   /* so are those of the pass that runs now */
+	bool apart;	   /* the pass that runs now leaves gradients of weights, or they are it */
 	int slots, places; /* passes alive at most, layers of the largest chunk */
 	int head_slots;	   /* passes of the last chunk alive at most; 0 without the last chunk */
 	struct head_kept *heads; /* [head slot][1 + MTP modules] */
@@ -162,11 +161,14 @@ int embedding_backward(struct stage *stage, int64_t micro_batch, int shift, cons
 int head_forward(struct stage *stage, int64_t micro_batch, int module, struct head_kept *kept);
 int head_backward(
     struct stage *stage, int module, struct head_kept *kept, const void *residual, void *dhidden);
+int head_weights(struct stage *stage, int module, const struct head_kept *kept);
 /* Everything behind the last layer: heads, losses, MTP modules, from `hidden` and back to it. */
 typedef int losses_fn(void *context, int module, int64_t micro_batch);
 int ends_forward(struct stage *stage, int slot, int64_t micro_batch, const void *hidden,
     losses_fn *losses, void *context);
 int ends_backward(struct stage *stage, int slot, int64_t micro_batch, void *dhidden);
+/* The gradients of weights that an ends_backward() with stage->apart left over. */
+int ends_weights(struct stage *stage, int slot, int64_t micro_batch);
 
 /* linear.c: y = x W^T and its two gradients; row strides given, W is out x in. */
 struct linear {

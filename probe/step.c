@@ -262,8 +262,7 @@ begin_backward(struct run *run, const struct pass_op *op, void *to)
 
 	switch (source_of(run, op)) {
 	case SIDE_END:
-		run->head_used[head] = false;
-		run->stage->apart = false; /* what is behind the last layer is done at once */
+		run->head_used[head] = run->stage->apart;
 		return ends_backward(run->stage, head, op->micro_batch, to);
 	case SIDE_HERE:
 		behind = pass_number(run->stage->shape, op->chunk + 1, op->micro_batch);
@@ -332,9 +331,9 @@ backward_pass(struct run *run, const struct pass_op *op)
 	int n = layers_of(run, op->chunk), i;
 
 	stage->s->backward = true;
+	stage->apart = stage->passes.defers && op->kind == PASS_INPUT;
 	if (begin_backward(run, op, gradient) != 0 || fetch_next(run) != 0)
 		return -1;
-	stage->apart = stage->defers && op->kind == PASS_INPUT;
 	if (stage->apart && copy(run, inputs[n], gradient) != 0)
 		return -1;
 	for (i = n - 1; i >= 0; i--) {
@@ -366,12 +365,25 @@ weight_layer(struct run *run, const struct pass_op *op, int place)
 }
 
 static int
+weight_ends(struct run *run, const struct pass_op *op)
+{
+	int head = run->head_of[op->micro_batch];
+
+	if (!run->stage->apart || op->chunk != last_chunk(&run->stage->shape->layout))
+		return 0;
+	run->head_used[head] = false;
+	return ends_weights(run->stage, head, op->micro_batch);
+}
+
+static int
 weight_pass(struct run *run, const struct pass_op *op)
 {
 	int i;
 
 	run->stage->s->backward = true;
-	run->stage->apart = run->stage->defers;
+	run->stage->apart = run->stage->passes.defers;
+	if (weight_ends(run, op) != 0)
+		return -1;
 	for (i = layers_of(run, op->chunk) - 1; i >= 0; i--)
 		if (weight_layer(run, op, i) != 0)
 			return -1;

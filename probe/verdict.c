@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "planner/stages.h"
 #include "probe/measure.h"
 
 #define COUNTS_FROM 0.02
@@ -23,7 +24,8 @@ is_once(const struct probe_plan *plan, const char *name)
 {
 	int i;
 
-	if (plan->strategy.zero > 1 && strcmp(name, "data_parallel") == 0)
+	if (plan->strategy.zero > 1 && !fsdp_stays_gathered(&plan->strategy) &&
+	    strcmp(name, "data_parallel") == 0)
 		return false;
 	for (i = 0; once_a_step[i]; i++)
 		if (strcmp(once_a_step[i], name) == 0)
