@@ -63,6 +63,7 @@ objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 EXTRA_test_search = tests/unit/fake_evaluator.c
 EXTRA_test_identity = probe/identity.c
 EXTRA_test_rendezvous = probe/control.c probe/control_data.c probe/rendezvous.c probe/wire.c
+EXTRA_test_passes = probe/passes.c
 
 SCRIPTS = $(wildcard tests/*.sh tests/*/*.sh src/model/*.sh) .ci/run
 MAN = $(wildcard man/*.[0-9])
