@@ -2,8 +2,9 @@
 /*
  * What does the plan say, and can the probe run it?
  *
- * The document is read by the same readers that the planner uses: `model_definition` by the
- * model reader, `best.strategy` by the table of strategy options. Sizes that follow from others
+ * The document is a plan, or the estimate of one strategy, and is read by the same readers that
+ * the planner uses: `model_definition` by the model reader, `strategy` (of a plan, that of
+ * `best`) by the table of strategy options. Sizes that follow from others
  * are derived again and must come out as the document has them.
  */
 #include <string.h>
@@ -166,27 +167,35 @@ read_strategy(
 	plan->layout.vee = schedule_is_vee(plan->strategy.schedule);
 }
 
+/* What holds the strategy: a plan's best, or an estimate itself; NULL after an error. */
+static const struct doc *
+strategy_holder(struct diags *diags, const struct doc *doc, const char *file)
+{
+	const struct doc *schema = doc_get(doc, "schema");
+	const char *text = schema && schema->kind == DOC_STRING ? schema->text : "";
+
+	if (strcmp(text, "moeplan/plan/v1") == 0)
+		return need(diags, doc, "best", DOC_MAP);
+	if (strcmp(text, "moeplan/estimate/v1") == 0)
+		return doc;
+	diag_error(diags, schema ? schema->loc : doc->loc,
+	    "'%s' is no plan: its schema is not 'moeplan/plan/v1' or 'moeplan/estimate/v1'", file);
+	diag_last_hint(
+	    diags, "'moeplan plan MODEL CLUSTER --format json --output plan.json' writes one");
+	return NULL;
+}
+
 static int
 read_document(
     struct arena *arena, struct diags *diags, const struct doc *doc, struct probe_plan *plan)
 {
-	const struct doc *schema = doc_get(doc, "schema");
-	const struct doc *model, *best;
+	const struct doc *model, *best = strategy_holder(diags, doc, plan->file);
 	int errors = diags->errors;
 
-	if (!schema || schema->kind != DOC_STRING || strcmp(schema->text, "moeplan/plan/v1") != 0) {
-		diag_error(diags, schema ? schema->loc : doc->loc,
-		    "'%s' is no plan: its schema is not "
-		    "'moeplan/plan/v1'",
-		    plan->file);
-		diag_last_hint(diags,
-		    "'moeplan plan MODEL CLUSTER --format json --output plan.json' writes "
-		    "one");
+	if (!best)
 		return -1;
-	}
 	model = need(diags, doc, "model_definition", DOC_MAP);
-	best = need(diags, doc, "best", DOC_MAP);
-	if (!model || !best)
+	if (!model)
 		return -1;
 	plan->model = model_read(arena, diags, model, "model");
 	if (!plan->model)

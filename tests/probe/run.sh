@@ -149,6 +149,13 @@ if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
 		"$scratch/short-dualpipe.json"
 fi
 
+# --- an estimate instead of a plan ----------------------------------------------------------------
+
+"$MOEPLAN" estimate $tiny "node:1 gpu:4 H100-SXM5-80GB nvlink:450GB/s" --tp 1 --pp 1 --ep 4 \
+	--seq-len 64 --global-batch 16 --format json --output "$scratch/estimate.json" >/dev/null
+probe 4 "$scratch/estimate.json"
+verdict "an estimate" $?
+
 # --- refusals -------------------------------------------------------------------------------------
 
 plan eight $tiny 8 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1,micro_batch=1
