@@ -108,6 +108,7 @@ const struct case_field case_fields[] = {
 	SPECIAL("launcher", "torchrun, deepspeed, srun or mpirun"),
 	SPECIAL("hostfile", "a map: host to slots"),
 	OWN("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA queues, of the environment"),
+	OWN("NVLINK_DOMAIN_SIZE", "GPUs of an NVLink domain, of the environment"),
 	OWN("include", "deepspeed --include"),
 	OWN("exclude", "deepspeed --exclude"),
 	OWN("physical_gpus_per_node", "GPUs that a node has"),

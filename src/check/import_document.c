@@ -470,6 +470,19 @@ take_maxtext(struct import *in, const struct doc *doc)
 	return 0;
 }
 
+/* Hydra's name of the class that the keys are for: some program's own, whatever they are called. */
+static bool
+is_of_program(struct import *in, const struct doc *doc)
+{
+	const struct doc *target = doc_get(doc, "_target_");
+
+	if (!target || !target->text)
+		return false;
+	if (!in->config->launch.program)
+		in->config->launch.program = target->text;
+	return true;
+}
+
 int
 import_document(struct import *in, const struct doc *doc)
 {
@@ -492,6 +505,8 @@ import_document(struct import *in, const struct doc *doc)
 		return take_model(in, doc);
 	if (is_bridge(doc))
 		return take_bridge(in, doc);
+	if (is_of_program(in, doc))
+		return take_megatron(in, doc);
 	if (doc_get(doc, "per_device_train_batch_size") ||
 	    (doc_get(doc, "num_train_epochs") && doc_get(doc, "learning_rate")))
 		return take_trainer_arguments(in, doc);

@@ -278,7 +278,7 @@ static bool
 matters(const char *name)
 {
 	static const char *const names[] = {"WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_SIZE",
-	    "LOCAL_WORLD_SIZE", "NODE_RANK", "CAP_FACTOR", NULL};
+	    "LOCAL_WORLD_SIZE", "NODE_RANK", "CAP_FACTOR", "NVLINK_DOMAIN_SIZE", NULL};
 	static const char *const prefixes[] = {"MASTER_", "CUDA_", "NCCL_", "NVTE_", "TORCH_",
 	    "PYTORCH_", "OMP_", "SLURM_", "OMPI_", "TUTEL_", "NVSHMEM_", "UB_", "GLOO_", "RDZV_",
 	    "DEEPEP_", "DS_", NULL};

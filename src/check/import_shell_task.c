@@ -52,7 +52,7 @@ shell_enter_task(struct shell *shell, const struct shell_words *outer)
 	return before;
 }
 
-/* "hostname", but not "hostnames" of scontrol. */
+/* "hostname", but not in "hostnames". */
 static bool
 has_word(const char *text, const char *word)
 {
@@ -71,7 +71,8 @@ shell_in_task(struct shell *shell, const char *raw)
 	static const char *const differ[] = {
 	    "hostname", "HOSTNAME", "RANDOM", "SLURMD_NODENAME", "shuf", "uname", NULL};
 
-	for (int i = 0; shell->task && differ[i]; i++)
+	/* "scontrol show hostname" lists the nodes of the job, which are the same to all */
+	for (int i = 0; shell->task && differ[i] && !strstr(raw, "scontrol"); i++)
 		if (has_word(raw, differ[i]))
 			return arena_printf(shell->arena, "%s in each task", raw);
 	return raw;

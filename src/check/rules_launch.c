@@ -133,8 +133,10 @@ const struct rule rules_launch[] = {
 	{
 		.id = "LAU-019", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "launch_nodes > 1",
+		/* the first node's own script may call it so */
 		.require = "not in(master_addr, 'localhost', '127.0.0.1', '::1') or (launcher == "
-		    "'torchrun' and said(rdzv_endpoint)) : 'MASTER_ADDR {master_addr}'; not "
+		    "'torchrun' and said(rdzv_endpoint)) or given(node_rank, 1) == 0 : "
+		    "'MASTER_ADDR {master_addr}'; not "
 		    "(starts(rdzv_endpoint, 'localhost') or starts(rdzv_endpoint, '127.0.0.')) : "
 		    "'--rdzv-endpoint {rdzv_endpoint}'; not on(standalone) : '--standalone'; not "
 		    "differs('master_addr', 'host') : '--master-addr {written('master_addr')}'; "

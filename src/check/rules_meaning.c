@@ -106,7 +106,7 @@ is_of_one(const char *text, const char *what)
 
 	for (int i = 0; names[i]; i++)
 		if (strstr(text, names[i]))
-			return !strstr(text, "hostnames");
+			return !strstr(text, "scontrol"); /* it lists the job's nodes */
 	return false;
 }
 

@@ -55,7 +55,8 @@ const struct rule rules_megatron_dense[] = {
 	},
 	{
 		.id = "MEG-043", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.grid = "sp",
+		/* with a decoder of its own --seq-length is that of the encoder: image tokens */
+		.grid = "sp and not said(decoder_seq_length)",
 		.message = "sequence {seq_len} / CP {cp} is not a multiple of TP {tp}, which "
 		    "sequence parallelism cuts it into: {remainder: seq_len % (cp * tp)} left over",
 		.hint = "pad to {next_valid_seq: multiple_above(seq_len, if(cp > 1, 2 * cp, 1) * "

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Do rules say yes and no where they should?
 
+scripts   accepted/ holds files as people have them that run, and no rule may break; those of refused/
+          break the rule that their name begins with. Options are in NAME.args beside them.
 constants no number that a finding tells is the same for every configuration
 files     ID-bad.* must break rule ID; ID-good.* must break no rule and not have ID among its findings.
           ID-good.args and ID-bad.args hold options, *.case.json are cases, everything else is a file
@@ -99,6 +101,31 @@ def check_files():
     for path in glob.glob(os.path.join(HERE, "*-good.*")) + glob.glob(os.path.join(HERE, "*-bad.*")):
         rule = os.path.basename(path).rsplit("-", 1)[0]
         count(rule in ids, f"{os.path.basename(path)} belongs to no rule")
+
+
+def scripts_of(folder):
+    """Every file of the folder that is no list of options, with those that belong to it."""
+    for path in sorted(glob.glob(os.path.join(HERE, folder, "*"))):
+        if not path.endswith(".args"):
+            options = os.path.splitext(path)[0] + ".args"
+            extra = []
+            if os.path.exists(options):
+                with open(options, encoding="utf-8") as file:
+                    extra = shlex.split(file.read())
+            yield os.path.basename(path), check([os.path.relpath(path, TOP), *extra])
+
+
+def check_scripts():
+    accepted, refused = list(scripts_of("accepted")), list(scripts_of("refused"))
+    count(bool(accepted) and bool(refused), "there are no scripts")
+    for name, document in accepted:
+        count("diagnostics" in document and document["verdict"] in ("ok", "warn"),
+              f"accepted/{name}: {errors(document) or document['verdict']}")
+    for name, document in refused:
+        rule = "-".join(name.split("-")[:2])
+        count(any(error.startswith(rule + ":") for error in errors(document)),
+              f"refused/{name} breaks {errors(document) or document['verdict']}")
+    print(f"{len(accepted)} scripts accepted, {len(refused)} refused")
 
 
 def check_constants():
@@ -260,6 +287,7 @@ def check_page():
 
 check_files()
 check_constants()
+check_scripts()
 check_cases()
 check_runs()
 check_examples()
