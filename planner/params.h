@@ -11,7 +11,8 @@ struct params {
 	int64_t total;                          /* main model: no MTP, no stored extras */
 	int64_t components[COMPONENTS];         /* of the total */
 	int64_t active;                         /* a token's: top-k of the routed experts */
-	int64_t active_without_embedding;       /* … without the input embedding (tied: kept as head) */
+	/* … without the input embedding (tied: kept as head) */
+	int64_t active_without_embedding;
 	int64_t active_without_embedding_and_head;
 	int64_t mtp;                            /* all MTP layers, their experts whole */
 	/*

@@ -388,7 +388,8 @@ is_refused(
 	if (refusal && schedule_is_foreign(&job->base))
 		diag_last_hint(diags, "%s",
 		    job->base.schedule == SCHEDULE_DUALPIPE
-			? "use --framework torchtitan --schedule dualpipev; moeplan estimate takes it"
+			? "use --framework torchtitan --schedule dualpipev; "
+			  "moeplan estimate takes it"
 			: "use --framework torchtitan; moeplan estimate takes it");
 	return refusal != NULL;
 }

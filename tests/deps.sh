@@ -41,7 +41,12 @@ rules() {
 		kernel cuda_runtime.h
 		kernel cuda_bf16.h
 		never planner ^stdio[.]h$
+		width base 100
+		width model 100
+		width planner 100
+		width emit 100
 		width check 100
+		width cmd 100
 		call all strcpy strcat sprintf vsprintf strtok atoi atol atoll atof alloca gets system popen
 		call base printf puts putchar exit _exit
 		call model printf puts putchar exit _exit
@@ -60,6 +65,7 @@ check() { # FOLDER
 	cd "$1"
 	find src planner probe \( -name '*.[ch]' -o -name '*.cu' \) 2>/dev/null | sort >"$list"
 	duplicates >"$found"
+	wide_tests >>"$found"
 	rules >"$table"
 	# shellcheck disable=SC2046 # one word a file
 	LC_ALL=C awk -v libc="$libc" "$program" "$table" $(cat "$list") >>"$found"
@@ -79,8 +85,27 @@ duplicates() {
 		!($NF in first) { first[$NF] = $0 }'
 }
 
+# Columns of a line: tabs go to the next eighth, bytes 10xxxxxx of UTF-8 continue a character.
+columns='
+function columns(line,    at, n) {
+	gsub(/[\200-\277]/, "", line)
+	while ((at = index(line, "\t"))) {
+		n += at - 1
+		n += 8 - n % 8
+		line = substr(line, at + 1)
+	}
+	return n + length(line)
+}'
+
+# Tests are in no room, but people read them all the same.
+wide_tests() {
+	# shellcheck disable=SC2016 # awk's own $
+	find tests -name '*.[ch]' ! -path 'tests/probe/*' 2>/dev/null | sort | LC_ALL=C xargs -r awk "$columns"'
+		columns($0) > 100 { print FILENAME ":" FNR ": " columns($0) " columns, 100 are allowed" }'
+}
+
 # shellcheck disable=SC2016 # awk's own $
-program='
+program=$columns'
 function complain(text) {
 	print FILENAME ":" FNR ": " text
 }
@@ -145,16 +170,6 @@ function check_calls(line,    name) {
 			complain(name "() may not be called from " room)
 		line = substr(line, RSTART + RLENGTH)
 	}
-}
-# Columns of a line: tabs go to the next eighth, bytes 10xxxxxx of UTF-8 continue a character.
-function columns(line,    at, n) {
-	gsub(/[\200-\277]/, "", line)
-	while ((at = index(line, "\t"))) {
-		n += at - 1
-		n += 8 - n % 8
-		line = substr(line, at + 1)
-	}
-	return n + length(line)
 }
 BEGIN {
 	n = split(libc, words)
@@ -263,6 +278,7 @@ self_test() {
 	expect planner/main.c 'int main;' 'named like'
 	expect tests/unit/main.c 'int main;' 'named like'
 	expect src/check/rules.c "$(printf '\t%093d' 0)" '101 columns, 100 are allowed'
+	expect tests/unit/test_rules.c "$(printf '\t%093d' 0)" '101 columns, 100 are allowed'
 	for name in strcpy strcat sprintf vsprintf strtok atoi atol atoll atof alloca gets system popen; do
 		expect src/cmd/run.c "	/* a */ x = $name (y);" "$name() may not be called"
 	done

@@ -59,7 +59,10 @@ struct doc *doc_parse_repeats(struct arena *arena, struct diags *diags, const ch
 int doc_check(struct arena *arena, struct diags *diags, const char *name, const char **text,
     size_t *length);
 
-/* Reads a file (`-`: standard input) whole; NULL after adding an error. Terminated; *length without. */
+/*
+ * Reads a file (`-`: standard input) whole; NULL after adding an error. Terminated;
+ * *length without.
+ */
 char *doc_read_file(struct arena *arena, struct diags *diags, const char *path, size_t *length);
 
 /* Member of a map or NULL; NULL too for a NULL or non-map `map`. */

@@ -32,17 +32,19 @@ struct field_context {
 	struct diags *diags;
 };
 /* Reads `value` into `object`; -1 after adding an error. */
-typedef int field_read_fn(
-    const struct field *field, void *object, const struct doc *value, struct field_context *context);
+typedef int field_read_fn(const struct field *field, void *object, const struct doc *value,
+    struct field_context *context);
 
 struct field {
-	const char *name;   /* key, snake_case; the option is the same with dashes. NULL ends a table */
+	/* key, snake_case; the option is the same with dashes. NULL ends a table */
+	const char *name;
 	const char *arg;    /* "N", "SIZE", "none|full"…; NULL for flags */
 	const char *help;   /* one line, lower case, no full stop */
 	enum field_kind kind;
 	size_t offset;      /* of the member in the object */
 	double min, max;    /* inclusive, FIELD_INT and FIELD_NUMBER; both 0: no limit */
-	const char *const *choices; /* FIELD_CHOICE, ends with NULL; also completed for FIELD_CUSTOM */
+	/* FIELD_CHOICE, ends with NULL; also completed for FIELD_CUSTOM */
+	const char *const *choices;
 	field_read_fn *read;        /* FIELD_CUSTOM */
 	bool option_only;   /* not a key of files */
 	unsigned said;      /* bit that reading the row sets in the unsigned at said_at, 0: none */

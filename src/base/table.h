@@ -16,8 +16,12 @@ void table_column(struct table *table, size_t column, const char *head, enum tab
 /* Starts a row; cells are then added left to right, missing ones stay empty. Text is copied. */
 void table_row(struct table *table);
 void table_cell(struct table *table, const char *text);
-void table_cellf(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Appends the table, each line indented by `indent` blanks. The head line is left out when all heads are empty. */
+void table_cellf(struct table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/*
+ * Appends the table, each line indented by `indent` blanks. The head line is left out when
+ * all heads are empty.
+ */
 void table_print(const struct table *table, struct str *out, size_t indent);
 
 #endif

@@ -185,7 +185,8 @@ take_product(struct check_report *report)
 {
 	const struct strategy *s = &report->strategy;
 
-	if (report->product_dp == 0 && s->world != report->config->product_dp * s->tp * s->cp * s->pp)
+	if (report->product_dp == 0 &&
+	    s->world != report->config->product_dp * s->tp * s->cp * s->pp)
 		report->product_dp = report->config->product_dp;
 }
 

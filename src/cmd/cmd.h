@@ -94,13 +94,15 @@ struct request {
 	struct probe_options probe;
 	struct detect_options detect;
 	double tolerance_percent; /* compare; 0: not given */
-	const struct strategy *measured_words; /* what --measured-on says in words, derived; or NULL */
+	/* what --measured-on says in words, derived; or NULL */
+	const struct strategy *measured_words;
 	double measured_predicted_s; /* of --measured-step's strategy, uncorrected; 0 without */
 
 	struct model *model;
 	const struct doc *model_doc; /* what `model` was read from */
 	struct cluster *cluster;
-	const struct doc *cluster_doc; /* the same of `cluster`: a mapping, or its name as a string */
+	/* the same of `cluster`: a mapping, or its name as a string */
+	const struct doc *cluster_doc;
 	struct input_file *inputs, **last_input;
 	const struct doc *strategy_section; /* `strategy:` of a combined file, or NULL */
 

@@ -26,8 +26,9 @@ static const struct field place_fields[] = {
 	    .help = "further copies of hot experts, all GPUs together (0)"},
 	{.name = "goal", .arg = "auto|load|traffic|pairs|chain", .kind = FIELD_CHOICE,
 	    .offset = MEMBER(goal), .choices = goal_choices, .option_only = true,
-	    .help = "what is made small: the fullest GPU, the time with traffic between nodes, pairs "
-		    "of a token on several nodes, hops between layers (auto: what the loads tell)"},
+	    .help = "what is made small: the fullest GPU, the time with traffic between nodes, "
+		    "pairs of a token on several nodes, hops between layers (auto: what the "
+		    "loads tell)"},
 	{.name = "from", .arg = "FILE", .kind = FIELD_TEXT, .offset = MEMBER(from),
 	    .option_only = true,
 	    .help = "the placement in use, as CSV, EPLB map or document of 'moeplan place'"},
@@ -45,8 +46,9 @@ static const struct field place_fields[] = {
 	    .option_only = true, .help = "relative speed of each GPU (all 1)"},
 	{.name = "map", .arg = "none|csv|eplb|ranks|permutation", .kind = FIELD_CHOICE,
 	    .offset = MEMBER(form), .choices = form_choices, .option_only = true,
-	    .help = "write the placement alone: layer,slot,gpu,expert; physical_to_logical_map; experts "
-		    "by rank; new numbers for frameworks that take contiguous experts (none)"},
+	    .help = "write the placement alone: layer,slot,gpu,expert; physical_to_logical_map; "
+		    "experts by rank; new numbers for frameworks that take contiguous experts "
+		    "(none)"},
 	{.name = "seed", .arg = "N", .kind = FIELD_INT, .offset = MEMBER(seed), .min = 0,
 	    .max = 9007199254740992.0, .option_only = true, .help = "of the random search (0)"},
 	{.name = "time_limit", .arg = "T", .kind = FIELD_SECONDS, .offset = MEMBER(time_limit_s),

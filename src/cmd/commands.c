@@ -35,7 +35,8 @@ static const struct field check_fields[] = {
 		    "WORLD = DP x EP x TP x PP",
 	    .kind = FIELD_CHOICE, .offset = offsetof(struct check_options, convention),
 	    .choices = convention_names, .option_only = true},
-	{.name = "case", .arg = "FILE", .help = "check a case: {\"framework\": ..., \"input\": {...}}",
+	{.name = "case", .arg = "FILE",
+	    .help = "check a case: {\"framework\": ..., \"input\": {...}}",
 	    .kind = FIELD_TEXT, .offset = offsetof(struct check_options, case_file),
 	    .option_only = true},
 	{.name = "from", .arg = "OLD.json",
@@ -122,7 +123,8 @@ emit_sets(struct request *request, struct field_set sets[MAX_SETS])
 static void
 probe_sets(struct request *request, struct field_set sets[MAX_SETS])
 {
-	fill_sets(request, sets, (struct field_set){"Probe", probe_fields, &request->probe}, no_set);
+	fill_sets(
+	    request, sets, (struct field_set){"Probe", probe_fields, &request->probe}, no_set);
 }
 
 static void
@@ -135,7 +137,8 @@ calibrate_sets(struct request *request, struct field_set sets[MAX_SETS])
 static void
 detect_sets(struct request *request, struct field_set sets[MAX_SETS])
 {
-	fill_sets(request, sets, (struct field_set){"Machine", detect_fields, &request->detect}, no_set);
+	fill_sets(
+	    request, sets, (struct field_set){"Machine", detect_fields, &request->detect}, no_set);
 }
 
 static void
@@ -280,13 +283,15 @@ const struct command commands[] = {
 	    .name = "place",
 	    .summary = "which expert on which GPU, what that gains, and what is proved",
 	    .arguments = "LOADS [MODEL CLUSTER]",
-	    .about = "Which expert goes on which GPU? Reads the loads that training or serving logs,\n"
-		     "says how uneven they are, and places the experts of every layer so that the\n"
-		     "fullest GPU has least to do and tokens stay on their node, with bounds.\n\n"
-		     "LOADS    counts as CSV (layer,e0,e1,... and perhaps a first column node, domain\n"
-		     "         or snapshot) or JSON, a matrix of pairs, a log of routes (JSON lines) or\n"
-		     "         of training, or '-'\n" MODEL_TEXT CLUSTER_TEXT
-		     "With MODEL and CLUSTER placements are weighed by the planner's step time.\n",
+	    .about =
+		"Which expert goes on which GPU? Reads the loads that training or serving logs,\n"
+		"says how uneven they are, and places the experts of every layer so that the\n"
+		"fullest GPU has least to do and tokens stay on their node, with bounds.\n\n"
+		"LOADS    counts as CSV (layer,e0,e1,... and perhaps a first column node, domain\n"
+		"         or snapshot) or JSON, a matrix of pairs, a log of routes "
+		"(JSON lines) or\n"
+		"         of training, or '-'\n" MODEL_TEXT CLUSTER_TEXT
+		"With MODEL and CLUSTER placements are weighed by the planner's step time.\n",
 	    .examples = place_examples,
 	    .sets = place_sets,
 	    .run = cmd_place,
@@ -307,11 +312,12 @@ const struct command commands[] = {
 	    .name = "check",
 	    .summary = "whether a configuration is right, and what is wrong with it",
 	    .arguments = "[FILE ...]",
-	    .about = "Is this configuration right? Arithmetic in every convention, the rules of\n"
-		     "the framework and its release, memory, and what would make it right.\n\n"
-		     "FILE     a launch script, Megatron-LM arguments, a ds_config.json, torchtitan\n"
-		     "         TOML or overrides, a hostfile, a plan; several are one configuration\n"
-		     "Nothing in a file is ever run.\n",
+	    .about =
+		"Is this configuration right? Arithmetic in every convention, the rules of\n"
+		"the framework and its release, memory, and what would make it right.\n\n"
+		"FILE     a launch script, Megatron-LM arguments, a ds_config.json, torchtitan\n"
+		"         TOML or overrides, a hostfile, a plan; several are one configuration\n"
+		"Nothing in a file is ever run.\n",
 	    .examples = check_examples, .sets = check_sets, .run = cmd_check,
 	    .slots = TAKES_ALL, .has_document = true,
 	},
@@ -331,12 +337,13 @@ const struct command commands[] = {
 	    .name = "emit",
 	    .summary = "a plan in the words of the framework that runs it",
 	    .arguments = "PLAN",
-	    .about = "Which files does a framework take for this plan? Exactly the plan, with\n"
-		     "nothing left to a default; what a framework cannot express is refused.\n\n"
-		     "PLAN     what 'moeplan plan' or 'estimate' wrote with --format json, or '-'\n"
-		     "TARGET   megatron, megatron-bridge, deepspeed, torchtitan, tutel, fairscale,\n"
-		     "         accelerate, jax; torchrun, deepspeed-launch, slurm, mpirun; ranks\n"
-		     "VERSION  a release of the framework: megatron@0.16 (the newest that is known)\n",
+	    .about =
+		"Which files does a framework take for this plan? Exactly the plan, with\n"
+		"nothing left to a default; what a framework cannot express is refused.\n\n"
+		"PLAN     what 'moeplan plan' or 'estimate' wrote with --format json, or '-'\n"
+		"TARGET   megatron, megatron-bridge, deepspeed, torchtitan, tutel, fairscale,\n"
+		"         accelerate, jax; torchrun, deepspeed-launch, slurm, mpirun; ranks\n"
+		"VERSION  a release of the framework: megatron@0.16 (the newest that is known)\n",
 	    .examples = emit_examples, .sets = emit_sets, .run = cmd_emit, .has_document = true,
 	},
 	{
@@ -352,21 +359,23 @@ const struct command commands[] = {
 	    .name = "detect",
 	    .summary = "a cluster file of this machine, each number marked seen or assumed",
 	    .arguments = "",
-	    .about = "Which cluster is this? GPUs, NVLink and memory by the driver's library, network\n"
-		     "cards by the kernel, nodes by Slurm.\n",
+	    .about =
+		"Which cluster is this? GPUs, NVLink and memory by the driver's library, network\n"
+		"cards by the kernel, nodes by Slurm.\n",
 	    .examples = detect_examples, .sets = detect_sets, .run = cmd_detect,
 	},
 	{
 	    .name = "calibrate",
 	    .summary = "a cluster file with what was measured: rates, and steps of real training",
 	    .arguments = "CLUSTER FILE...",
-	    .about = "Which rates does the cluster really have, and how long do steps take? Measured\n"
-		     "rates stand in place of catalogue ones; measured steps correct the plans of\n"
-		     "their model.\n\n"
-		     CLUSTER_TEXT
-		     "FILE     what 'moeplan-probe --format json' wrote, or the output of nccl-tests;\n"
-		     "         a plan or estimate as JSON, and behind it the training log or the\n"
-		     "         torch.profiler trace of its run\n",
+	    .about =
+		"Which rates does the cluster really have, and how long do steps take? Measured\n"
+		"rates stand in place of catalogue ones; measured steps correct the plans of\n"
+		"their model.\n\n"
+		CLUSTER_TEXT
+		"FILE     what 'moeplan-probe --format json' wrote, or the output of nccl-tests;\n"
+		"         a plan or estimate as JSON, and behind it the training log or the\n"
+		"         torch.profiler trace of its run\n",
 	    .examples = calibrate_examples, .sets = calibrate_sets, .run = cmd_calibrate,
 	    .slots = 1U << SLOT_CLUSTER,
 	},
@@ -374,10 +383,11 @@ const struct command commands[] = {
 	    .name = "compare",
 	    .summary = "predicted beside measured",
 	    .arguments = "PLAN MEASURED",
-	    .about = "What was predicted, and what came of it?\n\n"
-		     "PLAN     what 'moeplan plan' or 'estimate' wrote with --format json\n"
-		     "MEASURED a probe's report, the log of a training run (Megatron-LM, DeepSpeed,\n"
-		     "         torchtitan), or a trace of torch.profiler\n",
+	    .about =
+		"What was predicted, and what came of it?\n\n"
+		"PLAN     what 'moeplan plan' or 'estimate' wrote with --format json\n"
+		"MEASURED a probe's report, the log of a training run (Megatron-LM, DeepSpeed,\n"
+		"         torchtitan), or a trace of torch.profiler\n",
 	    .examples = compare_examples, .sets = compare_sets, .run = cmd_compare,
 	    .slots = TAKES_ALL, .has_document = true,
 	},

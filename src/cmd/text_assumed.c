@@ -15,8 +15,8 @@ text_unstated(
 	const struct {
 		enum said said;
 		const char *text;
-	} rows[] = {
-	    {SAID_RECOMPUTE, arena_printf(arena, "recompute %s", recompute_text(arena, s->recompute))},
+	} rows[] = {{SAID_RECOMPUTE,
+			arena_printf(arena, "recompute %s", recompute_text(arena, s->recompute))},
 	    {SAID_DISPATCHER, dispatcher_names[s->dispatcher]},
 	    {SAID_GRADIENTS, arena_printf(arena, "%s gradients", float_type_names[s->grad_type])},
 	    {SAID_OPTIMIZER, arena_printf(arena, "%s moments", float_type_names[s->moment_type])}};
@@ -47,7 +47,8 @@ add_help(struct request *request, const struct estimate *estimate, const struct 
 	struct estimate *changed = arena_alloc(arena, sizeof(*changed));
 
 	if (!change_apply(change, request->model, &estimate->strategy, to) ||
-	    (request->command->run == cmd_plan && to->cuda_graphs == estimate->strategy.cuda_graphs) ||
+	    (request->command->run == cmd_plan &&
+		to->cuda_graphs == estimate->strategy.cuda_graphs) ||
 	    !what_if(request, request->model, request->cluster, to, changed) ||
 	    changed->verdict == VERDICT_OOM || changed->step_s > 0.99 * estimate->step_s ||
 	    changed->exposed_s[TIME_HOST] > 0.9 * estimate->exposed_s[TIME_HOST])

@@ -184,8 +184,9 @@ print_notes(struct request *request, const struct plan *plan)
 		str_addf(&request->out, "   1 is bound by the host: %s\n", host_bound);
 	if (n > 1 && request->job.objective == OBJECTIVE_TIME) /* by time, and that alone */
 		str_addf(&request->out,
-		    "   1 to %d cannot be told apart: within %.0f %% more than one order in five is wrong\n", n,
-		    100 * step_tell_apart);
+		    "   1 to %d cannot be told apart: within %.0f %% more than one order in five "
+		    "is wrong\n",
+		    n, 100 * step_tell_apart);
 }
 
 /* --measured-step: what the best plan would change about a run that exists. */

@@ -28,7 +28,10 @@ const char *text_degrees(struct arena *arena, const struct strategy *strategy);
 
 /* "dp,tp" and "optimizer:0.5", as the options take them. */
 const char *overlap_text(struct arena *arena, unsigned overlap);
-/* "attention" of "attention", "expert GEMM" of "experts": a part of a step for people; else the name. */
+/*
+ * "attention" of "attention", "expert GEMM" of "experts": a part of a step for people;
+ * else the name.
+ */
 const char *time_part_label(const char *name);
 const char *offload_text(struct arena *arena, const struct strategy *strategy);
 /* What is there only when asked for: ", zbv, offload optimizer", or "". */

@@ -66,7 +66,8 @@ print_verdict(struct request *request, const struct estimate *estimate)
 	    units_grouped(arena, (int64_t)(estimate->tokens_per_s_per_gpu + 0.5)),
 	    estimate->model_tflops_per_gpu, units_percent(arena, estimate->mfu));
 	if (request->measured_predicted_s > 0)
-		text_line(request, "measured", "%s, %+.0f %% of the %s that are predicted without it",
+		text_line(request, "measured",
+		    "%s, %+.0f %% of the %s that are predicted without it",
 		    units_seconds(arena, request->job.measured_step_s),
 		    100 * (request->job.measured_step_s / request->measured_predicted_s - 1),
 		    units_seconds(arena, request->measured_predicted_s));

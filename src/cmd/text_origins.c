@@ -106,8 +106,8 @@ add_gpu_measured(struct table *table, struct arena *arena, const struct gpu *gpu
 	const struct curve *grouped = &gpu->grouped;
 
 	if (gpu->gemm_half > 0)
-		add_measured(
-		    table, "half of a product's rate at", arena_printf(arena, "%.4g", gpu->gemm_half));
+		add_measured(table, "half of a product's rate at",
+		    arena_printf(arena, "%.4g", gpu->gemm_half));
 	if (grouped->n > 0)
 		add_measured(table, "experts' products",
 		    arena_printf(arena, "%.0f %% of the ceiling at %.0f rows, %.0f %% at %.0f",

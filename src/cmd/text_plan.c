@@ -12,7 +12,10 @@ enum { WRAP_WIDTH = 100 };
 
 /* --- the winner ---------------------------------------------------------------------------- */
 
-/* The search takes even loads unless told: what to tell it when the answer would not bear others. */
+/*
+ * The search takes even loads unless told: what to tell it when the answer would not bear
+ * others.
+ */
 static const char *
 skew_advice(struct request *request, const struct estimate *estimate)
 {
@@ -47,7 +50,8 @@ print_memory(struct request *request, const struct estimate *estimate)
 	if (model_moe(request->model))
 		str_addf(out, "  with %.1f x the mean load on the fullest expert rank: %s%s\n",
 		    rate_table[RATE_SKEWED_LOAD].value,
-		    text_verdict(request, estimate->skewed_verdict), skew_advice(request, estimate));
+		    text_verdict(request, estimate->skewed_verdict),
+		    skew_advice(request, estimate));
 }
 
 /* --- why not, and the account --------------------------------------------------------------- */

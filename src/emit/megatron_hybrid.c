@@ -55,7 +55,8 @@ megatron_layer_pattern(struct arena *arena, const struct plan_view *plan)
 		if (c > 0)
 			str_addc(&text, '|');
 		for (int layer = layout->first[c]; layer < layout->first[c + 1]; layer++)
-			str_addc(&text, letter_of(&plan->model->kinds[plan->model->kind_of[layer]]));
+			str_addc(
+			    &text, letter_of(&plan->model->kinds[plan->model->kind_of[layer]]));
 	}
 	return doc_text(arena, text.text);
 }

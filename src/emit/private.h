@@ -31,7 +31,10 @@ struct obstacle {
 /* The first that applies, NULL none; the table ends with a NULL function. */
 const char *find_obstacle(const struct obstacle *table, const struct plan_view *plan);
 
-/* megatron_strategy.c: every chunk holds equally many layers, so that no layout string is needed. */
+/*
+ * megatron_strategy.c: every chunk holds equally many layers, so that no layout string is
+ * needed.
+ */
 bool layout_is_plain(const struct plan_view *plan);
 
 /* megatron_recipe.c: sigmoid scores; those of the chosen experts are not made to sum to 1. */

@@ -141,7 +141,8 @@ add_transfers(struct diags *diags, const struct cluster *cluster, const struct d
 
 	for (row = list ? list->first : NULL; row; row = row->next) {
 		const struct doc *op = doc_get(row, "op"), *at = doc_get(row, "level_index");
-		int level = at && at->kind == DOC_NUMBER ? (int)fmin(1e6, fmax(-1, at->number)) : -1;
+		int level =
+		    at && at->kind == DOC_NUMBER ? (int)fmin(1e6, fmax(-1, at->number)) : -1;
 		double ranks = number_of(row, "ranks"), units = number_of(row, "units");
 
 		if (!op || op->kind != DOC_STRING || level < 0 || level >= cluster->n_levels)

@@ -29,13 +29,18 @@ struct gpu {
 	struct quantity usable_bytes;  /* what the driver shows, not the sticker */
 	struct quantity hbm_Bps;
 	struct quantity flops[FLOP_TYPES]; /* dense peak, FLOP/s; 0: the part has no such type */
-	struct quantity matmul_ceiling;    /* best measured bf16 matmul over datasheet peak; 0: unknown */
-	/* large matmuls for minutes, on random data, over the datasheet peak of the type; 0: unknown */
+	/* best measured bf16 matmul over datasheet peak; 0: unknown */
+	struct quantity matmul_ceiling;
+	/*
+	 * large matmuls for minutes, on random data, over the datasheet peak of the type;
+	 * 0: unknown
+	 */
 	struct quantity sustained[FLOP_TYPES];
 	int64_t sm_count;
 	/* measured alone; 0 and no points: not */
 	double gemm_half;      /* size of a dimension at which a product reaches half its rate */
-	struct curve grouped;  /* share of the ceiling that experts' products reach, by rows an expert */
+	/* share of the ceiling that experts' products reach, by rows an expert */
+	struct curve grouped;
 	double launch_s;       /* no kernel is over sooner */
 	double runtime_bytes;  /* of context, libraries and communicators */
 	double spread;         /* how far repeated measurements lie apart, a fraction */
@@ -51,11 +56,13 @@ enum { CLUSTER_MAX_LEVELS = 4 };
 struct level {
 	const char *name;          /* "NVLink", "PCIe", "network" */
 	int64_t gpus;              /* in one unit of this level */
-	struct quantity Bps;       /* per GPU and direction; a shared NIC already divided by its GPUs */
+	/* per GPU and direction; a shared NIC already divided by its GPUs */
+	struct quantity Bps;
 	struct quantity latency_s; /* per message */
 	double oversubscription;   /* 1: full bisection */
 	struct traffic_curves all_to_all; /* measured, or none */
-	double spread;             /* how far measurements lie from the fit, a fraction; 0 not said */
+	/* how far measurements lie from the fit, a fraction; 0 not said */
+	double spread;
 };
 
 /* What a node has besides GPUs; 0: not known. */
@@ -78,7 +85,8 @@ struct cluster {
 	int n_levels;
 	struct level levels[CLUSTER_MAX_LEVELS];
 	uint64_t reserve_bytes;    /* kept free on every GPU besides what the model predicts */
-	double hidden_all_to_all;  /* measured share that runs behind computation; -1: not measured */
+	/* measured share that runs behind computation; -1: not measured */
+	double hidden_all_to_all;
 	struct measured_runs runs; /* training steps that were timed on it */
 };
 

@@ -438,7 +438,8 @@ static const char *const skew_words[] = {"balanced", "max=", "cv=", "zipf=", NUL
 
 #define LOAD_SKEW                                                                                  \
 	CUSTOM("load_skew", "balanced|max=X|cv=X|zipf=X|FILE", read_load_skew, skew_words,         \
-	    "how unevenly tokens spread over experts (balanced); FILE: loads as for 'moeplan place'")
+	    "how unevenly tokens spread over experts (balanced); "                                 \
+	    "FILE: loads as for 'moeplan place'")
 
 #define MEASURED_STEP                                                                              \
 	{                                                                                          \
@@ -480,7 +481,8 @@ const struct field job_fields[] = {
 	  .kind = FIELD_CHOICE, .offset = MEMBER(objective), .choices = objective_names },
 	{ .name = "measured_step", .arg = "T", .kind = FIELD_SECONDS,
 	  .offset = MEMBER(measured_step_s),
-	  .help = "a step time that was measured, to compare with or, with measured_on, to correct by" },
+	  .help = "a step time that was measured, to compare with or, with measured_on, "
+	          "to correct by" },
 	MEASURED_ON,
 	{ .name = "time_limit", .arg = "T", .kind = FIELD_SECONDS, .offset = MEMBER(time_limit_s),
 	  .help = "stop the search after this time and say how far the answer may be off" },

@@ -35,7 +35,10 @@ struct axis_limit {
 
 bool axis_allows(const struct axis_limit *limit, int64_t value);
 
-/* AXIS_RECOMPUTE has these values, AXIS_ZERO 0..3, AXIS_DISPATCHER enum dispatcher, others sizes. */
+/*
+ * AXIS_RECOMPUTE has these values, AXIS_ZERO 0..3, AXIS_DISPATCHER enum dispatcher, others
+ * sizes.
+ */
 int64_t recompute_value(struct recompute recompute);
 struct recompute recompute_of_value(int64_t value);
 /* Of a strategy, as the axis counts it. */
@@ -54,8 +57,10 @@ struct skew_point {
 };
 struct load_skew {
 	enum skew_kind kind;
-	double value; /* SKEW_MAX: fullest rank / mean; SKEW_CV: of expert loads; SKEW_ZIPF: exponent */
-	double off_node; /* tokens that leave the node, over what even spreading sends; 0: as that */
+	/* SKEW_MAX: fullest rank / mean; SKEW_CV: of expert loads; SKEW_ZIPF: exponent */
+	double value;
+	/* tokens that leave the node, over what even spreading sends; 0: as that */
+	double off_node;
 	const char *path;          /* SKEW_TRACE: a file of loads … */
 	const struct loads *loads; /* … and what is in it, once it was read (see loads.h) */
 	int n_points;              /* of the evaluator, made from the loads */
@@ -63,7 +68,8 @@ struct load_skew {
 };
 
 struct job {
-	struct strategy base;      /* sequence, batch, precision, optimizer …: what the search keeps */
+	/* sequence, batch, precision, optimizer …: what the search keeps */
+	struct strategy base;
 	struct axis_limit limits[AXES];
 	double max_step_s;         /* 0: none */
 	uint64_t max_memory_bytes; /* 0: none */
@@ -74,7 +80,8 @@ struct job {
 	uint64_t reserve_bytes;
 	double time_limit_s;       /* 0: none */
 	double measured_step_s;    /* 0: none */
-	const char *measured_on;   /* the strategy that it was measured on: a file or "tp=2 ep=8"; NULL */
+	/* the strategy that it was measured on: a file or "tp=2 ep=8"; NULL */
+	const char *measured_on;
 	const char *lp_path;       /* where the master model goes, NULL nowhere */
 };
 

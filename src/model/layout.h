@@ -18,12 +18,17 @@ enum { LAYOUT_MAX_CHUNKS = MODEL_MAX_LAYERS + 2 };
 struct layout {
 	int pp, vpp;
 	int16_t first[LAYOUT_MAX_CHUNKS + 1];
-	/* Chunks between the MTP layers and the last one; 0: they are on the last, as said above. */
+	/*
+	 * Chunks between the MTP layers and the last one; 0: they are on the last, as said above.
+	 */
 	int16_t mtp_back;
 	bool vee;
 };
 
-/* As even as can be: the remainder goes to inner chunks first, where neither embedding nor head is. */
+/*
+ * As even as can be: the remainder goes to inner chunks first, where neither embedding nor
+ * head is.
+ */
 void layout_even(struct layout *layout, int64_t layers, int pp, int vpp);
 /* Layers of kind `kind` in chunk c. */
 int layout_count(const struct layout *layout, const struct model *model, int chunk, int kind);
@@ -32,8 +37,12 @@ int layout_chunk(const struct layout *layout, int stage, int v);
 int layout_stage(const struct layout *layout, int chunk);
 int layout_stage_layers(const struct layout *layout, int stage);
 
-/* Megatron's --pipeline-model-parallel-layout: "Et*3|t*4|…|t*3mL" (| between chunks, t*N repeats). */
-const char *layout_text(struct arena *arena, const struct layout *layout, const struct model *model);
+/*
+ * Megatron's --pipeline-model-parallel-layout: "Et*3|t*4|…|t*3mL" (| between chunks, t*N
+ * repeats).
+ */
+const char *layout_text(
+    struct arena *arena, const struct layout *layout, const struct model *model);
 /* Chunks of that form, 0 when it does not parse. */
 int layout_chunks(const char *text);
 /* The same, with its decoder and MTP layers. */

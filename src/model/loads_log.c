@@ -196,8 +196,8 @@ loads_log_read(struct lines *lines)
 	if (log.experts == 0) {
 		diag_error(lines->diags, loc, "'%s' holds no counts of experts", lines->name);
 		diag_last_hint(lines->diags,
-		    "CSV begins with layer,e0,e1,...; log lines have tokens_per_expert or exp_counts "
-		    "and a list; routes are JSON lines with topk_ids");
+		    "CSV begins with layer,e0,e1,...; log lines have tokens_per_expert or "
+		    "exp_counts and a list; routes are JSON lines with topk_ids");
 		return NULL;
 	}
 	if (log.some_layers && log.none_layers) {

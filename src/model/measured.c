@@ -40,7 +40,8 @@ static const struct field run_fields[] = {
 	  .help = "what had been predicted" },
 	{ .name = "exposed", .arg = "T", .kind = FIELD_SECONDS, .offset = MEMBER(exposed_s),
 	  .help = "of the step, communication that nothing hid" },
-	{ .name = "allocated", .arg = "SIZE", .kind = FIELD_BYTES, .offset = MEMBER(allocated_bytes),
+	{ .name = "allocated", .arg = "SIZE", .kind = FIELD_BYTES,
+	  .offset = MEMBER(allocated_bytes),
 	  .help = "the most that the framework's allocator gave out" },
 	{ .name = "reserved", .arg = "SIZE", .kind = FIELD_BYTES, .offset = MEMBER(reserved_bytes),
 	  .help = "the most that it held" },
@@ -67,8 +68,9 @@ check_run(const struct measured_run *run, struct diags *diags)
 			diag_error(diags, run->loc, "a measured run has no '%s'%s", needed[i].name,
 			    i == 4 ? " with seq_len and global_batch" : "");
 	if (run->step_s > 0 && run->exposed_s > run->step_s)
-		diag_error(diags, run->loc, "'exposed' is %g s of a step of %g s: at most all of it",
-		    run->exposed_s, run->step_s);
+		diag_error(diags, run->loc,
+		    "'exposed' is %g s of a step of %g s: at most all of it", run->exposed_s,
+		    run->step_s);
 	return diags->errors > errors ? -1 : 0;
 }
 

@@ -23,7 +23,8 @@ enum mixer_kind {
 	MIXER_NONE,
 	MIXER_GQA,            /* multi-head, grouped-query, multi-query; full, window or chunk */
 	MIXER_MLA,            /* DeepSeek latent attention */
-	MIXER_LATENT_MQA,     /* DeepSeek-V4: one 512-wide latent KV head, compressed, grouped output */
+	/* DeepSeek-V4: one 512-wide latent KV head, compressed, grouped output */
+	MIXER_LATENT_MQA,
 	MIXER_GATED_DELTANET, /* Qwen3-Next, Qwen3.5 */
 	MIXER_LIGHTNING,      /* MiniMax linear attention */
 	MIXER_MAMBA1,
@@ -52,13 +53,15 @@ struct mixer {
 	int64_t q_rank, kv_rank;       /* MLA: q_lora_rank (0: none), kv_lora_rank */
 	int64_t nope_dim, rope_dim;    /* MLA: qk_nope_head_dim, qk_rope_head_dim */
 	int64_t index_heads, index_dim; /* DSA indexer on this layer, 0 none */
-	int64_t sparse;                /* tokens an indexer picks for a query (DSA, MiniMax-M3); 0 all */
+	/* tokens an indexer picks for a query (DSA, MiniMax-M3); 0 all */
+	int64_t sparse;
 
 	int64_t out_rank, out_groups;  /* LATENT_MQA: o_lora_rank, o_groups */
 	int64_t compress;              /* LATENT_MQA: compress_ratio of the layer, 0 none */
 
 	int64_t key_heads, value_heads, key_dim, conv; /* GATED_DELTANET (value_dim above) */
-	int64_t inner, state, groups, dt_rank;         /* MAMBA1/2: expand*h, d_state, n_groups, dt_rank */
+	/* MAMBA1/2: expand*h, d_state, n_groups, dt_rank */
+	int64_t inner, state, groups, dt_rank;
 };
 
 /* What a layer does to each token. Dense and routed parts may both be there (Gemma-4). */
@@ -84,7 +87,8 @@ struct layer_kind {
 	struct mixer mixer;
 	struct ffn ffn;
 	int64_t norm_elements;  /* of all layer norms, biases included */
-	int64_t extra_elements; /* named by extra_name: hyper-connections, layer scalars… replicated */
+	/* named by extra_name: hyper-connections, layer scalars… replicated */
+	int64_t extra_elements;
 	const char *extra_name;
 };
 
@@ -93,8 +97,10 @@ struct layer_kind {
  * config. params_count() turns these bits and `parts` into named extras.
  */
 enum stored {
-	STORED_MTP_COPIES = 1 << 0,      /* each MTP layer with an embedding and a head of its own */
-	STORED_UNLISTED_MTP = 1 << 1,    /* one MTP layer (`mtp`) that the config does not mention */
+	/* each MTP layer with an embedding and a head of its own */
+	STORED_MTP_COPIES = 1 << 0,
+	/* one MTP layer (`mtp`) that the config does not mention */
+	STORED_UNLISTED_MTP = 1 << 1,
 	STORED_FP8_SCALES = 1 << 2,      /* a scale for each 128 x 128 block of a projection */
 	STORED_NO_ROUTER_BIAS = 1 << 3,  /* the published total leaves router biases out */
 };

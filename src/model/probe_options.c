@@ -17,12 +17,14 @@ const struct field probe_fields[] = {
 	 .help = "steps that are timed (20; 2 on CPUs)"},
 	{.name = "tolerance", .arg = "PCT", .kind = FIELD_NUMBER, MEMBER(tolerance), .min = 0,
 	 .max = 1000, .help = "how much slower than predicted a part may be, percent (20)"},
-	{.name = "timeout", .arg = "S", .kind = FIELD_NUMBER, MEMBER(timeout_s), .min = 1, .max = 3600,
-	 .help = "seconds for ranks to arrive and for every operation (60)"},
+	{.name = "timeout", .arg = "S", .kind = FIELD_NUMBER, MEMBER(timeout_s), .min = 1,
+	 .max = 3600, .help = "seconds for ranks to arrive and for every operation (60)"},
 	{.name = "load_skew", .arg = "SPEC|FILE", .kind = FIELD_TEXT, MEMBER(load_skew),
-	 .help = "which experts tokens choose: balanced, zipf=S, cv=C, one, a file of loads (balanced)"},
+	 .help = "which experts tokens choose: balanced, zipf=S, cv=C, one, a file of loads "
+	         "(balanced)"},
 	{.name = "placement", .arg = "FILE", .kind = FIELD_TEXT, MEMBER(placement),
-	 .help = "which expert is on which GPU, copies too: what 'moeplan place' wrote (by number)"},
+	 .help = "which expert is on which GPU, copies too: what 'moeplan place' wrote "
+	         "(by number)"},
 	{.name = "master", .arg = "HOST[:PORT]", .kind = FIELD_TEXT, MEMBER(master),
 	 .help = "where rank 0 listens, when the launcher does not say"},
 	{.name = NULL},

@@ -52,7 +52,13 @@ struct recompute {
 	int64_t layers;   /* RECOMPUTE_FULL: layers a virtual stage, 0 all */
 };
 
-enum dispatcher { DISPATCH_ALLTOALL, DISPATCH_ALLGATHER, DISPATCH_DEEPEP, DISPATCH_HYBRIDEP, DISPATCHERS };
+enum dispatcher {
+	DISPATCH_ALLTOALL,
+	DISPATCH_ALLGATHER,
+	DISPATCH_DEEPEP,
+	DISPATCH_HYBRIDEP,
+	DISPATCHERS
+};
 extern const char *const dispatcher_names[];
 enum schedule {
 	SCHEDULE_1F1B,
@@ -125,7 +131,10 @@ void strategy_init(struct strategy *strategy);
 
 /* The rows of all strategy options, for options_parse() and the `strategy:` section. */
 extern const struct field strategy_fields[];
-/* The tail of that table which a job takes too: what the search keeps (sequence, batch, precision …). */
+/*
+ * The tail of that table which a job takes too: what the search keeps (sequence, batch,
+ * precision …).
+ */
 extern const struct field *const strategy_job_fields;
 
 /*

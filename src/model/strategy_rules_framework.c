@@ -415,7 +415,8 @@ offload_leaves_holds(const struct strategy *s, const struct model *model)
 	(void)model;
 	if (s->offload != OFFLOAD_ACTIVATIONS || s->recompute.kind == RECOMPUTE_NONE)
 		return true;
-	return s->recompute.kind == RECOMPUTE_SELECTIVE && !(s->recompute.modules & OFFLOADED_MODULES);
+	return s->recompute.kind == RECOMPUTE_SELECTIVE &&
+	       !(s->recompute.modules & OFFLOADED_MODULES);
 }
 
 void
@@ -425,5 +426,6 @@ offload_leaves_report(const struct grid_rule *rule, const struct strategy *s,
 	(void)model;
 	BROKEN(rule, diags, "activations that %s recompute drops cannot be offloaded",
 	    s->recompute.kind == RECOMPUTE_FULL ? "full" : "selective");
-	diag_last_hint(diags, "use --offload none, or recompute none of moe, core_attn, mla_up_proj");
+	diag_last_hint(
+	    diags, "use --offload none, or recompute none of moe, core_attn, mla_up_proj");
 }

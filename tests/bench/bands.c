@@ -79,7 +79,8 @@ ends_of(const struct samples *s, int class, int family, const char *without, dou
 
 		if (n <= 0)
 			continue;
-		ends.low = (n * quantile(s->values, (size_t)n, level) + pull * ends.low) / (n + pull);
+		ends.low =
+		    (n * quantile(s->values, (size_t)n, level) + pull * ends.low) / (n + pull);
 		ends.high =
 		    (n * quantile(s->values, (size_t)n, 1 - level) + pull * ends.high) / (n + pull);
 	}
@@ -270,7 +271,8 @@ report_rows(struct table *table, int count, const struct band *bands, const stru
 void
 bands_report(struct bench *b)
 {
-	static const char *const heads[] = {"80 % band", "rows", "low %", "high %", "left out inside %"};
+	static const char *const heads[] = {
+	    "80 % band", "rows", "low %", "high %", "left out inside %"};
 	struct learned steps[STEP_CLASSES], memory[MEMORY_CLASSES];
 	struct table *table = table_new(b->arena, 5);
 

@@ -33,7 +33,10 @@ counts(const struct rerun *r)
 	return has_time(r) && !r->run->aside[0];
 }
 
-/* Reads FOLDER/runs.csv, replays every row, then looks it up in FOLDER/cross.csv; -1 after printing why it cannot be read. */
+/*
+ * Reads FOLDER/runs.csv, replays every row, then looks it up in FOLDER/cross.csv; -1 after
+ * printing why it cannot be read.
+ */
 int bench_load(struct bench *bench, const char *folder);
 
 /* The same model, cluster and options. */

@@ -68,8 +68,8 @@ ranks_figures(struct table *table, const char *name, const struct ranks *r)
 {
 	table_row(table);
 	table_cellf(table, "%s, %d groups: mean tau, mean regret, first right", name, r->groups);
-	table_cellf(table, "%.2f, %.1f %%, %.0f %%", r->tau / r->groups, 100 * r->regret / r->groups,
-	    100.0 * r->top1 / r->groups);
+	table_cellf(table, "%.2f, %.1f %%, %.0f %%", r->tau / r->groups,
+	    100 * r->regret / r->groups, 100.0 * r->top1 / r->groups);
 }
 
 static void
@@ -102,8 +102,8 @@ figures_report(struct bench *b, const struct figures *f)
 	memory_figures(table, "SimuMax", &f->rival_peak, &f->rival_activation);
 	table_row(table);
 	table_cellf(table, "layouts that ran, called oom; oom rows caught, complete and all");
-	table_cellf(table, "%d of %d; %d of %d, %d of %d", v->ran_oom, v->ran, v->out_complete_caught,
-	    v->out_complete, v->out_caught, v->out);
+	table_cellf(table, "%d of %d; %d of %d, %d of %d", v->ran_oom, v->ran,
+	    v->out_complete_caught, v->out_complete, v->out_caught, v->out);
 	step_figures(table, "step, shipped rates", f->shipped.count, f->shipped.median_abs,
 	    f->shipped.p90_abs);
 	step_figures(table, "step, rates that never saw the model on its GPU", f->cross.count,

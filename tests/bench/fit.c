@@ -105,7 +105,8 @@ descend(const struct fit *fit, const bool *chosen, int fold)
 	for (double step = 0.16; step > 0.015; step /= 2)
 		for (int k = 0; k < KNOBS; k++)
 			for (int sign = -1; chosen[k] && sign <= 1; sign += 2) {
-				double *value = &rate_table[knobs[k].rate].value, before = *value, now;
+				double *value = &rate_table[knobs[k].rate].value;
+				double before = *value, now;
 
 				*value = clamp(k, before * exp(sign * step));
 				now = loss(fit, fold, false);

@@ -61,15 +61,16 @@ frame(struct str *out)
 		str_addf(out,
 		    "<path d=\"M%.1f %d V%d M%d %.1f H%d\" stroke=\"#ccc\" fill=\"none\"/>\n",
 		    x_of(s), TOP, TOP + SIZE, LEFT, y_of(s), LEFT + SIZE);
-		str_addf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n", x_of(s),
-		    TOP + SIZE + 18, s);
+		str_addf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
+		    x_of(s), TOP + SIZE + 18, s);
 		str_addf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", LEFT - 6,
 		    y_of(s) + 4, s);
 	}
 	str_addf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">measured step, s</text>\n",
 	    LEFT + SIZE / 2, TOP + SIZE + 38);
 	str_addf(out,
-	    "<text x=\"16\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 16 %d)\">predicted "
+	    "<text x=\"16\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 16 "
+	    "%d)\">predicted "
 	    "step, s</text>\n",
 	    TOP + SIZE / 2, TOP + SIZE / 2);
 }
@@ -98,7 +99,8 @@ mark(struct str *out, const struct kind *kind, double x, double y)
 static bool
 is_of_kind(const struct rerun *r, const struct kind *kind)
 {
-	bool blackwell = r->step_class == STEP_DENSE_BLACKWELL || r->step_class == STEP_MOE_BLACKWELL;
+	bool blackwell =
+	    r->step_class == STEP_DENSE_BLACKWELL || r->step_class == STEP_MOE_BLACKWELL;
 
 	return has_cross(r) && is_moe(r) == kind->moe && blackwell == kind->blackwell;
 }
@@ -118,8 +120,8 @@ points(struct bench *b, const struct kind *kind, int index)
 		n++;
 	}
 	mark(&b->out, kind, LEFT + 16, y);
-	str_addf(&b->out, "</g>\n<text x=\"%d\" y=\"%d\">%s (%d)</text>\n", LEFT + 26, y + 4, kind->name,
-	    n);
+	str_addf(&b->out, "</g>\n<text x=\"%d\" y=\"%d\">%s (%d)</text>\n", LEFT + 26, y + 4,
+	    kind->name, n);
 }
 
 void
@@ -129,7 +131,8 @@ picture(struct bench *b)
 	    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
 	    "font-family=\"sans-serif\" font-size=\"12\">\n",
 	    LEFT + SIZE + RIGHT, TOP + SIZE + BOTTOM);
-	str_addf(&b->out, "<title>Predicted over measured steps of published training runs</title>\n");
+	str_addf(
+	    &b->out, "<title>Predicted over measured steps of published training runs</title>\n");
 	str_addf(&b->out, "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", LEFT + SIZE + RIGHT,
 	    TOP + SIZE + BOTTOM);
 	diagonal(&b->out);

@@ -82,8 +82,8 @@ solve(const struct loads *loads, const struct placement_options *options)
 /* --- balance --- */
 
 static const char *const balance_heads[] = {"loads", "GPUs", "slots", "contiguous", "EPLB",
-    "EPLB by nodes", "moeplan", "bound", "proved", "within 0.05 %", "worst gap %", "worse than EPLB",
-    "core s"};
+    "EPLB by nodes", "moeplan", "bound", "proved", "within 0.05 %", "worst gap %",
+    "worse than EPLB", "core s"};
 enum { BALANCE_COLUMNS = sizeof(balance_heads) / sizeof(balance_heads[0]) };
 
 /* Layers in which a baseline is better than the answer. */
@@ -160,7 +160,10 @@ short_name(const char *path)
 	return arena_strndup(arena, slash ? slash + 1 : path, 24);
 }
 
-/* Summed over domains, and of single domains: CV as in public traces (DeepSeek-MoE-16B, OLMoE-1B-7B). */
+/*
+ * Summed over domains, and of single domains: CV as in public traces (DeepSeek-MoE-16B,
+ * OLMoE-1B-7B).
+ */
 static const char *const balance_specs[][2] = {
     {"cv 0.23", "cv=0.23,experts=64,layers=27"},
     {"cv 0.48", "cv=0.48,experts=64,layers=27"},
@@ -180,16 +183,19 @@ balance_table(int n_files, const struct loads *const *files)
 	for (int i = 0; i < n_files; i++)
 		for (int copies = 0; copies <= 16; copies += 16)
 			for (int gpus = 8; gpus <= 16; gpus *= 2)
-				balance_row(table, short_name(files[i]->name), files[i], gpus, 1, copies);
+				balance_row(
+				    table, short_name(files[i]->name), files[i], gpus, 1, copies);
 	print("Balance: fullest GPU over the mean, means over layers", table);
 }
 
 static void
 large_table(void)
 {
-	static const char *const specs[][2] = {{"lognormal 0.4", "lognormal=0.4,experts=256,layers=58"},
+	static const char *const specs[][2] = {
+	    {"lognormal 0.4", "lognormal=0.4,experts=256,layers=58"},
 	    {"lognormal 1.0", "lognormal=1,experts=256,layers=58"},
-	    {"zipf 0.6", "zipf=0.6,experts=256,layers=58"}, {"zipf 1.0", "zipf=1,experts=256,layers=58"}};
+	    {"zipf 0.6", "zipf=0.6,experts=256,layers=58"},
+	    {"zipf 1.0", "zipf=1,experts=256,layers=58"}};
 	struct table *table = table_with(balance_heads, BALANCE_COLUMNS);
 
 	for (int copies = 0; copies <= 64; copies += 64)
@@ -267,11 +273,12 @@ traffic_table(int n_files, const struct loads *const *files)
 	struct table *table = table_with(traffic_heads, TRAFFIC_COLUMNS);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		traffic_row(table, rows[i].label, made_up(rows[i].spec), rows[i].gpus, rows[i].nodes);
+		traffic_row(
+		    table, rows[i].label, made_up(rows[i].spec), rows[i].gpus, rows[i].nodes);
 	for (int i = 0; i < n_files; i++)
 		for (int gpus = 8; gpus <= 16 && files[i]->kind == LOADS_DOMAINS; gpus *= 2)
-			traffic_row(table, short_name(files[i]->name), domains_as_nodes(files[i], 4), gpus,
-			    4);
+			traffic_row(table, short_name(files[i]->name),
+			    domains_as_nodes(files[i], 4), gpus, 4);
 	print("Traffic: tokens that leave their node, means over layers", table);
 }
 

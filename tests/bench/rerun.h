@@ -27,7 +27,8 @@ struct rerun {
 	double flops_per_token; /* training, causal half, as the tool counts them */
 	double measured_step_s; /* 0: no time was published */
 	double closed_step_s, bound_step_s;
-	double cross_step_s; /* by rates that never saw this model on this GPU; 0: not in cross.csv */
+	/* by rates that never saw this model on this GPU; 0: not in cross.csv */
+	double cross_step_s;
 	enum step_class step_class;
 	struct unstated unstated; /* over the settings that the source leaves out */
 	double counter; /* the source's FLOPs a token over ours, its convention; 0: unknown */

@@ -28,8 +28,8 @@ static const struct column columns[] = {TEXT(id), TEXT(set), TEXT(source), TEXT(
     TEXT(recompute), TEXT(dispatcher), TEXT(capacity), TEXT(loss), TEXT(grad_type),
     TEXT(moment_type), TEXT(cuda_graphs), TEXT(overlap), TEXT(options), NUMBER(step_s),
     NUMBER(tokens_per_s_per_gpu), NUMBER(tflops), TEXT(flops), NUMBER(mem_gib), TEXT(mem_kind),
-    NUMBER(oom), NUMBER(sim_step_s), NUMBER(sim_mem_gib), TEXT(class), TEXT(complete), TEXT(unstated), TEXT(aside),
-    TEXT(group), TEXT(note)};
+    NUMBER(oom), NUMBER(sim_step_s), NUMBER(sim_mem_gib), TEXT(class), TEXT(complete),
+    TEXT(unstated), TEXT(aside), TEXT(group), TEXT(note)};
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
 /* The field at *at, unquoted in place; *at moves behind its separator, which is returned. */

@@ -74,7 +74,8 @@ verdict_summary(struct bench *b)
 	str_addf(&b->out, "  layouts that ran: %d, called oom: %d, at risk: %d\n", n.ran, n.ran_oom,
 	    n.ran_at_risk);
 	str_addf(&b->out,
-	    "  rows that ran out: %d, called oom: %d; stated completely: %d, called oom: %d\n\n", n.out, n.out_caught, n.out_complete, n.out_complete_caught);
+	    "  rows that ran out: %d, called oom: %d; stated completely: %d, called oom: %d\n\n",
+	    n.out, n.out_caught, n.out_complete, n.out_complete_caught);
 }
 
 /* A number, or an empty cell when there is none. */
@@ -242,7 +243,8 @@ unstated_table(struct bench *b)
 	for (size_t i = 0; i < b->count; i++) {
 		const struct rerun *r = &b->reruns[i];
 		const struct estimate *e = &r->estimate;
-		struct interval widened = rerun_step_interval(r), plain = {e->step_low_s, e->step_high_s};
+		struct interval widened = rerun_step_interval(r),
+				plain = {e->step_low_s, e->step_high_s};
 		bool open = r->run->unstated[0] != '\0';
 
 		if (counts(r))

@@ -95,9 +95,11 @@ check_model(const char *model, const char *cluster)
 			evaluate_exact(e, &s, chosen ? NULL : &layout, f.arena, stages, &estimate);
 			cr_assert(isfinite(estimate.step_s) && estimate.step_s > 0);
 			cr_assert_leq(bound.step_s, estimate.step_s * (1 + 1e-9),
-			    "%s tp %d cp %d pp %d vpp %d ep %d: bound %g, step %g", model, (int)s.tp,
-			    (int)s.cp, (int)s.pp, (int)s.vpp, (int)s.ep, bound.step_s, estimate.step_s);
-			cr_assert_not(evaluate_below(e, &s, &estimate.layout, 0, f.arena, NULL, &least));
+			    "%s tp %d cp %d pp %d vpp %d ep %d: bound %g, step %g", model,
+			    (int)s.tp, (int)s.cp, (int)s.pp, (int)s.vpp, (int)s.ep, bound.step_s,
+			    estimate.step_s);
+			cr_assert_not(
+			    evaluate_below(e, &s, &estimate.layout, 0, f.arena, NULL, &least));
 			cr_assert_leq(least.step_s, estimate.step_s * (1 + 1e-9),
 			    "%s schedule %d pp %d vpp %d: least %g, step %g", model, s.schedule,
 			    (int)s.pp, (int)s.vpp, least.step_s, estimate.step_s);

@@ -108,7 +108,8 @@ try_changes(
 			cr_assert(diags->errors > 0, "%s gives no reason", way->target);
 		else
 			cr_assert_str_neq(said(f->arena, files), before,
-			    "%s does not say '%s': %s\nof\n%s\n%s", way->target, plan_changes[c].name,
+			    "%s does not say '%s': %s\nof\n%s\n%s", way->target,
+			    plan_changes[c].name,
 			    strategy_options_text(f->arena, &changed.strategy),
 			    strategy_options_text(f->arena, &plan->strategy), before);
 	}

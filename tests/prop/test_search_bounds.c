@@ -263,7 +263,9 @@ Test(search_bounds, no_neighbour_of_the_plan_is_better)
 			    s.micro_batch > 8 || s.cp > 4 || strategy_first_violation(&s, f.model))
 				continue;
 			evaluate_exact(e, &s, NULL, f.arena, NULL, &estimate);
-			/* layouts that the programme holds equal differ by hand-offs when simulated */
+			/*
+			 * layouts that the programme holds equal differ by hand-offs when simulated
+			 */
 			cr_assert(estimate.worst_high_bytes > estimate.capacity_bytes ||
 				      estimate.step_s >= plan->best[0].step_s * (1 - 1e-6),
 			    "%s: %s, %g s against %g s", cases[i].model,

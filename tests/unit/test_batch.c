@@ -14,8 +14,8 @@ Test(batch, follows_once_the_ranks_are_known)
 		const char *file;
 		int64_t ranks, global, micro;
 	} rows[] = {
-	    {"{\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 8}", 32, 1024,
-		4},
+	    {"{\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 8}", 32,
+		1024, 4},
 	    {"{\"train_micro_batch_size_per_gpu\": 4, \"bf16\": {\"enabled\": true}}", 32, 128, 4},
 	    {"{\"train_batch_size\": 512, \"gradient_accumulation_steps\": 4}", 32, 512, 4},
 	    {"{\"train_batch_size\": 512, \"gradient_accumulation_steps\": 4}", 48, 512, 2},
@@ -24,7 +24,8 @@ Test(batch, follows_once_the_ranks_are_known)
 	    {"[training]\nlocal_batch_size = 4\nseq_len = 4096\n", 16, 64, 4},
 	    {"[training]\nlocal_batch_size = 4\nglobal_batch_size = 128\nseq_len = 4096\n", 16, 128,
 		4},
-	    {"[training]\nlocal_batch_size = 4\nglobal_batch_size = -1\nseq_len = 4096\n", 8, 32, 4},
+	    {"[training]\nlocal_batch_size = 4\nglobal_batch_size = -1\nseq_len = 4096\n", 8, 32,
+		4},
 	};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {

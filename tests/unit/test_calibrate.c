@@ -212,8 +212,8 @@ two_ranks(const char *program)
 	for (int power = 20; power < 31; power += 3) {
 		double bytes = ldexp(1, power);
 
-		str_addf(&text, "  %.0f  %.0f  float  none  -1  %.6f  1  1  N/A\n", bytes, bytes / 4,
-		    5 + PEER_S * 1e6 + bytes / 399e9 * 1e6);
+		str_addf(&text, "  %.0f  %.0f  float  none  -1  %.6f  1  1  N/A\n", bytes,
+		    bytes / 4, 5 + PEER_S * 1e6 + bytes / 399e9 * 1e6);
 	}
 	return text.text;
 }
@@ -297,7 +297,8 @@ Test(calibrate, products_memory_and_overlap_are_kept, .init = set_up, .fini = sc
 	    "{\"schema\": \"moeplan/probe/v1\", \"environment\": {\"comparable\": true}, "
 	    "\"device\": {\"memory_Bps\": 3e12, \"launch_s\": 2.5e-6}, \"overlap\": "
 	    "{\"compute_s\": 3, \"communication_s\": 2, \"both_s\": 3.6}, "
-	    "\"memory\": {\"stages\": [{\"measured\": {\"outside_bytes\": 3e9}}]}, \"products\": [");
+	    "\"memory\": {\"stages\": [{\"measured\": {\"outside_bytes\": 3e9}}]}, "
+	    "\"products\": [");
 	for (int size = 256; size <= 8192; size *= 2) {
 		double fill = size / (size + 100.0);
 
@@ -508,11 +509,11 @@ Test(calibrate, rows_out_of_range_are_refused, .init = set_up, .fini = scratch_c
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool of_gpu = rows[i].key[0] == 'g';
-		const char *text = arena_printf(arena,
-		    "nodes: 4\ngpu: {name: H100-SXM5-80GB%s%s%s}\n%s%s%s", of_gpu ? ", grouped: [" : "",
-		    of_gpu ? rows[i].row : "", of_gpu ? "]" : "",
-		    of_gpu ? "" : "links: {scale_up: {all_to_all: [", of_gpu ? "" : rows[i].row,
-		    of_gpu ? "" : "]}}\n");
+		const char *text =
+		    arena_printf(arena, "nodes: 4\ngpu: {name: H100-SXM5-80GB%s%s%s}\n%s%s%s",
+			of_gpu ? ", grouped: [" : "", of_gpu ? rows[i].row : "", of_gpu ? "]" : "",
+			of_gpu ? "" : "links: {scale_up: {all_to_all: [", of_gpu ? "" : rows[i].row,
+			of_gpu ? "" : "]}}\n");
 		const struct doc *doc = doc_parse(arena, diags, "cluster", text, strlen(text));
 
 		cr_expect_eq(cluster_read(arena, diags, doc) != NULL, rows[i].read, "%s: %s", text,
@@ -609,7 +610,8 @@ Test(calibrate, a_run_must_be_whole, .init = set_up, .fini = scratch_close)
 Test(calibrate, exposed_seconds_are_of_the_step, .init = set_up, .fini = scratch_close)
 {
 	static const char text[] =
-	    "nodes: 1\ngpu: H100-SXM5-80GB\nruns:\n- {model: m, parameters: 7, gpu: H100-SXM5-80GB, "
+	    "nodes: 1\ngpu: H100-SXM5-80GB\nruns:\n"
+	    "- {model: m, parameters: 7, gpu: H100-SXM5-80GB, "
 	    "step: 2s, exposed: 100s, strategy: {seq_len: 4096, global_batch: 64}}\n";
 	const struct doc *doc = doc_parse(arena, diags, "file", text, sizeof(text) - 1);
 

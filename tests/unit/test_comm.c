@@ -75,7 +75,11 @@ Test(comm, expected_bins)
 static struct dispatch
 deepseek(int deduplicate)
 {
-	return (struct dispatch){.tokens = 1, .token_bytes = 1, .experts = 256, .top_k = 8, .hot = 1,
+	return (struct dispatch){.tokens = 1,
+	    .token_bytes = 1,
+	    .experts = 256,
+	    .top_k = 8,
+	    .hot = 1,
 	    .deduplicate = deduplicate};
 }
 

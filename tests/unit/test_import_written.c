@@ -47,7 +47,8 @@ Test(import_written, ways_to_write)
 	    {"cat <<EOF >ds.json\n{\"train_micro_batch_size_per_gpu\": 3}\nEOF\n" LAUNCH, "3"},
 	    {"cat <<-'EOF' > ds.json\n\t{\"train_micro_batch_size_per_gpu\": 4}\n\tEOF\n" LAUNCH,
 		"4"},
-	    {"tee ds.json <<\"END\" >/dev/null\n{\"train_micro_batch_size_per_gpu\": 5}\nEND\n" LAUNCH,
+	    {"tee ds.json <<\"END\" >/dev/null\n"
+	     "{\"train_micro_batch_size_per_gpu\": 5}\nEND\n" LAUNCH,
 		"5"},
 	    {"echo '{\"train_micro_batch_size_per_gpu\": 6}' > ds.json\n" LAUNCH, "6"},
 	    {"f=ds.json\nN=7\necho \"{\\\"train_micro_batch_size_per_gpu\\\": $N}\" >$f\n" LAUNCH,
@@ -121,7 +122,8 @@ Test(import_written, other_files_are_left_alone)
 	    "cat <<EOF\n{\"train_micro_batch_size_per_gpu\": 3}\nEOF\n" LAUNCH,
 	    "echo 'train_micro_batch_size_per_gpu: 3'\n" LAUNCH,
 	    "echo \"w1 slots=$N\" >hosts\n" LAUNCH,
-	    "if false; then\ncat >ds.json <<EOF\n{\"train_micro_batch_size_per_gpu\": 3}\nEOF\nfi\n" LAUNCH,
+	    "if false; then\ncat >ds.json <<EOF\n"
+	    "{\"train_micro_batch_size_per_gpu\": 3}\nEOF\nfi\n" LAUNCH,
 	};
 
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
@@ -148,8 +150,9 @@ Test(import_written, mistakes_in_a_needed_file_are_told)
 Test(import_written, branches_are_said)
 {
 	struct imported in = import_good("run.sh",
-	    "if [ \"$(hostname)\" = big ]; then\ncat >ds.json <<EOF\n{\"train_micro_batch_size_per_gpu\": 8}\n"
-	    "EOF\nelse\ncat >ds.json <<EOF\n{\"train_micro_batch_size_per_gpu\": 2}\nEOF\nfi\n" LAUNCH);
+	    "if [ \"$(hostname)\" = big ]; then\ncat >ds.json <<EOF\n"
+	    "{\"train_micro_batch_size_per_gpu\": 8}\nEOF\nelse\ncat >ds.json <<EOF\n"
+	    "{\"train_micro_batch_size_per_gpu\": 2}\nEOF\nfi\n" LAUNCH);
 
 	cr_assert(import_has_message(&in, SEVERITY_NOTE, "is written in 2 branches"));
 	cr_assert_str_eq(import_value_of(&in, "train_micro_batch_size_per_gpu"), "2");

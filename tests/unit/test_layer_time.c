@@ -35,7 +35,10 @@ Test(layer_time, graphs_take_the_host_away)
 	fixture_free(&f);
 }
 
-/* With block scales that graph goes with expert MLPs in one kernel: SwiGLU and its cast are gone. */
+/*
+ * With block scales that graph goes with expert MLPs in one kernel: SwiGLU and its cast
+ * are gone.
+ */
 Test(layer_time, fused_experts_move_less)
 {
 	struct fixture f = fixture_new("qwen3-30b-a3b", NULL, "gb200-nvl72");

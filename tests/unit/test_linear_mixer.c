@@ -55,7 +55,8 @@ Test(linear_mixer, kept_by_hand)
 	struct model_text t = model_from_text(
 	    "{'architectures': ['NemotronHForCausalLM'], 'conv_kernel': 4, 'head_dim': 128, "
 	    "'hidden_size': 2688, 'hybrid_override_pattern': 'M*', 'intermediate_size': 1856, "
-	    "'mamba_head_dim': 64, 'mamba_num_heads': 64, 'model_type': 'nemotron_h', 'n_groups': 8, "
+	    "'mamba_head_dim': 64, 'mamba_num_heads': 64, 'model_type': 'nemotron_h', "
+	    "'n_groups': 8, "
 	    "'num_attention_heads': 32, 'num_hidden_layers': 2, 'num_key_value_heads': 2, "
 	    "'ssm_state_size': 128, 'tie_word_embeddings': false, 'vocab_size': 131072}");
 	struct cluster *cluster = cluster_from_text(t.arena, t.diags, "dgx-h100");

@@ -170,7 +170,8 @@ Test(memory, zero_stages)
 		for (int i = 0; i < 3; i++) {
 			double now;
 
-			if (zero > i + 1) /* ZeRO-3 holds a whole layer's gradient besides its shard */
+			/* ZeRO-3 holds a whole layer's gradient besides its shard */
+			if (zero > i + 1)
 				continue;
 			s.zero = zero;
 			now = part(&f, s, parts[i]);

@@ -47,7 +47,10 @@ reshard(const struct plan_view *old_plan, const struct plan_view *new_plan)
 	return r;
 }
 
-/* The first holder by the order tp-cp-ep-dp-pp: nothing else is outside the first group of copies. */
+/*
+ * The first holder by the order tp-cp-ep-dp-pp: nothing else is outside the first group of
+ * copies.
+ */
 static int32_t
 first_holder(const struct plan_view *plan, int layer, int64_t expert, int64_t shard)
 {

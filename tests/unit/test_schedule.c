@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Does a schedule run every pass once, keep alive what it should, and take as long as theory says? */
+/*
+ * Does a schedule run every pass once, keep alive what it should, and take as long as
+ * theory says?
+ */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -100,7 +103,8 @@ Test(schedule, every_pass_once_and_in_order)
 					check_order(&p, stage);
 					p = pipeline(ORDER_ZBV, pp, 2, m);
 					check_order(&p, stage);
-					p = pipeline(ORDER_DUALPIPE_V, pp, 2, m < 2 * pp ? 2 * pp : m);
+					p = pipeline(
+					    ORDER_DUALPIPE_V, pp, 2, m < 2 * pp ? 2 * pp : m);
 					check_order(&p, stage);
 				}
 }
@@ -140,7 +144,8 @@ Test(schedule, alive_passes)
 				cr_assert_eq(alive(&p, r), min64(m, pp - r));
 				for (p.vpp = 2; p.vpp <= 4; p.vpp++)
 					cr_assert_eq(alive(&p, r),
-					    min64(2 * (pp - r - 1) + (p.vpp - 1) * pp + 1, m * p.vpp));
+					    min64(2 * (pp - r - 1) + (p.vpp - 1) * pp + 1,
+						m * p.vpp));
 			}
 }
 
@@ -236,8 +241,8 @@ Test(schedule, textbook_bubble)
 			if (pp == 1 && vpp > 1)
 				continue;
 			got = run(pp, vpp, m, forward, backward, &closed);
-			cr_assert_float_eq(got, want, 1e-9 * want, "pp %d vpp %d: %g, not %g", pp, vpp,
-			    got, want);
+			cr_assert_float_eq(
+			    got, want, 1e-9 * want, "pp %d vpp %d: %g, not %g", pp, vpp, got, want);
 			cr_assert_float_eq(closed, want, 1e-9 * want);
 		}
 }
@@ -253,8 +258,11 @@ Test(schedule, least_of_even_stages)
 	}
 	for (int pp = 2; pp <= 16; pp *= 2)
 		for (int vpp = 1; vpp <= 4; vpp++) {
-			struct schedule_times t = {.pipeline = pipeline(ORDER_1F1B, pp, vpp, 3 * pp),
-			    .forward_s = forward, .backward_s = backward, .handoff_s = 0.1,
+			struct schedule_times t = {
+			    .pipeline = pipeline(ORDER_1F1B, pp, vpp, 3 * pp),
+			    .forward_s = forward,
+			    .backward_s = backward,
+			    .handoff_s = 0.1,
 			    .blocking = vpp == 1};
 			double closed, end = run_times(&t, &closed);
 
@@ -300,7 +308,8 @@ Test(schedule, long_runs_repeat)
 	double forward[4] = {1, 1.25, 0.75, 1.5}, backward[4] = {2, 2.5, 1.5, 3}, closed;
 	double before = run(4, 1, 28, forward, backward, &closed);
 
-	cr_assert_float_eq(run(4, 1, 28 + 400, forward, backward, &closed), before + 400 * 4.5, 1e-6);
+	cr_assert_float_eq(
+	    run(4, 1, 28 + 400, forward, backward, &closed), before + 400 * 4.5, 1e-6);
 }
 
 /* Even chunks with passes of these lengths; what is over the work of one rank. */
@@ -340,16 +349,16 @@ Test(schedule, bubbles_of_the_papers)
 			double hops = pp - 1;
 
 			cr_assert_float_eq(
-			    bubble(pipeline(ORDER_ZERO_BUBBLE, pp, 1, k * pp), equal, &closed), hops,
-			    1e-9);
+			    bubble(pipeline(ORDER_ZERO_BUBBLE, pp, 1, k * pp), equal, &closed),
+			    hops, 1e-9);
 			cr_assert_float_eq(closed, hops, 1e-9);
 			cr_assert_float_eq(
 			    bubble(pipeline(ORDER_ZERO_BUBBLE, pp, 1, k * pp), small, &closed),
 			    1.5 * hops, 1e-9);
 			cr_assert_float_eq(closed, 1.5 * hops, 1e-9);
 			/* only the way to the last stage is empty */
-			cr_assert_float_eq(bubble(pipeline(ORDER_ZBV, pp, 2, k * pp), equal, &closed),
-			    hops, 1e-9);
+			cr_assert_float_eq(
+			    bubble(pipeline(ORDER_ZBV, pp, 2, k * pp), equal, &closed), hops, 1e-9);
 			cr_assert_float_eq(closed, hops, 1e-9);
 			cr_assert_float_eq(
 			    bubble(pipeline(ORDER_DUALPIPE_V, pp, 2, k * pp), equal, &closed),
@@ -362,7 +371,10 @@ Test(schedule, bubbles_of_the_papers)
 		}
 }
 
-/* Passes of any lengths: the closed form stays near the simulation, which is never below the work. */
+/*
+ * Passes of any lengths: the closed form stays near the simulation, which is never below
+ * the work.
+ */
 Test(schedule, closed_forms_are_near)
 {
 	static const enum pipeline_order orders[] = {

@@ -147,7 +147,10 @@ exposed(struct fixture *f, struct strategy s, int64_t batch, unsigned overlap)
 	return e.exposed_s[TIME_ALL_TO_ALL] / (double)batch;
 }
 
-/* Experts' traffic hides in pairs of passes: not in warm-up, which more micro-batches make rarer. */
+/*
+ * Experts' traffic hides in pairs of passes: not in warm-up, which more micro-batches make
+ * rarer.
+ */
 Test(steptime, expert_overlap_needs_pairs)
 {
 	struct fixture f = fixture_new("deepseek-v3", NULL, "dgx-h100x32");

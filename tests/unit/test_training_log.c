@@ -157,23 +157,25 @@ Test(training_log, sizes_of_the_job)
 	struct diags *diags = diags_new(arena);
 	struct log_facts facts;
 
-	cr_assert(read_log("using world size: 32, data-parallel size: 4, hierarchical "
-			   "context-parallel sizes: Nonetensor-model-parallel size: 2, "
-			   "encoder-tensor-model-parallel size: 1, pipeline-model-parallel size: 4\n"
-			   "  encoder_seq_length .................. 512\n"
-			   "  expert_model_parallel_size .......... 8\n"
-			   "  seq_length .......................... 4096\n"
-			   " iteration 1/ 9 | elapsed time per iteration (ms): 90.0 | global batch "
-			   "size:   128 |\n"
-			   " iteration 2/ 9 | elapsed time per iteration (ms): 90.0 | global batch "
-			   "size:   256 |\n",
-	    &facts));
+	cr_assert(
+	    read_log("using world size: 32, data-parallel size: 4, hierarchical "
+		     "context-parallel sizes: Nonetensor-model-parallel size: 2, "
+		     "encoder-tensor-model-parallel size: 1, pipeline-model-parallel size: 4\n"
+		     "  encoder_seq_length .................. 512\n"
+		     "  expert_model_parallel_size .......... 8\n"
+		     "  seq_length .......................... 4096\n"
+		     " iteration 1/ 9 | elapsed time per iteration (ms): 90.0 | global batch "
+		     "size:   128 |\n"
+		     " iteration 2/ 9 | elapsed time per iteration (ms): 90.0 | global batch "
+		     "size:   256 |\n",
+		&facts));
 	cr_assert_eq(log_check_sizes(diags, "log", &facts, &strategy), 0);
 	strategy.pp = 2;
 	cr_assert_eq(log_check_sizes(diags, "log", &facts, &strategy), -1);
 	cr_assert_str_eq(
 	    diags->last->message, "the log is of another run: PP 4, the plan has 2");
-	strategy = (struct strategy){.tp = 1, .pp = 2, .ep = 4, .global_batch = 64, .seq_len = 8192};
+	strategy =
+	    (struct strategy){.tp = 1, .pp = 2, .ep = 4, .global_batch = 64, .seq_len = 8192};
 	cr_assert(read_log("Building device mesh with parallelism: pp=2, dp_replicate=1, "
 			   "dp_shard=8, cp=1, tp=1, ep=4, etp=1\n"
 			   "Trainer is initialized with local batch size 8, global batch size 64, "

@@ -173,7 +173,10 @@ Test(band, the_verdict_is_the_bands)
 	fixture_free(&f);
 }
 
-/* Fragments of activations count at the high end only: another stage may have the higher low end. */
+/*
+ * Fragments of activations count at the high end only: another stage may have the higher
+ * low end.
+ */
 Test(band, ends_are_the_highest_of_all_stages)
 {
 	struct fixture f = fixture_new("mixtral-8x7b", NULL, "dgx-h100x2");
