@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Do the probe's ranks, each with its list of passes, hand everything over without waiting for ever? */
+/*
+ * Do the probe's ranks, each with its list of passes, hand everything over without waiting
+ * for ever?
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 

@@ -290,8 +290,9 @@ Test(rules, a_rule_for_every_setting)
 /* THUDM/slime#1818: the experts are not told, which is no reason to give EP up. */
 Test(rules, the_nearest_degree_is_proposed)
 {
-	struct check_case *from = read_text("{\"framework\": \"megatron\", \"input\": {\"gpus\": 8, "
-					    "\"tp\": 2, \"pp\": 2, \"ep\": 8, \"etp\": 1}}");
+	struct check_case *from =
+	    read_text("{\"framework\": \"megatron\", \"input\": {\"gpus\": 8, "
+		      "\"tp\": 2, \"pp\": 2, \"ep\": 8, \"etp\": 1}}");
 	int decided, undecided;
 	const struct diag *diag = find(decide(from, &decided, &undecided), "MEG-003");
 
