@@ -145,6 +145,12 @@ command_sets_fn place_sets; /* cmd_place.c */
  * override sections. -1 after adding errors. `required` is a bit per slot.
  */
 int inputs_load(struct request *request, unsigned required);
+/*
+ * plan_source.c: a plan or an estimate as a combined file for the `options` beside it, and the name
+ * of its model; NULL: `doc` is neither, or a plan without a strategy.
+ */
+const struct doc *plan_as_combined(struct arena *arena, const struct doc *doc,
+    const struct strategy *options, const char **model_name);
 
 /*
  * prepare.c: what estimate and plan need before the first number: a sequence

@@ -163,6 +163,7 @@ static const char *const estimate_examples[] = {
     "moeplan estimate mixtral-8x7b dgx-h100x2 --pp 2 --ep 8 --seq-len 4096 \\\n"
     "      --global-batch 256",
     "moeplan estimate run.yaml --ep 16          # sections of run.yaml, EP overridden",
+    "moeplan estimate plan.json --micro-batch 2 # a plan with one change",
     NULL,
 };
 static const char *const plan_examples[] = {
@@ -245,8 +246,8 @@ enum {
 	"         a text: \"node:16 gpu:8 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s\"\n"
 #define JOB_TEXT                                                                                   \
 	"JOB      a YAML file with 'schema: moeplan/job/v1'\n"                                     \
-	"One file may hold the sections model, cluster, job and strategy; options\n"               \
-	"override what it says.\n"
+	"One file may hold the sections model, cluster, job and strategy, or be a plan\n"          \
+	"as JSON; options override what it says.\n"
 
 /* clang-format off */
 const struct command commands[] = {
@@ -304,7 +305,7 @@ const struct command commands[] = {
 	    .arguments = "[CLUSTER]",
 	    .about = "Which rank is in which TP, CP, PP, DP, EP, ETP and EDP group, on which\n"
 		     "node, and which groups leave the node?\n\n" CLUSTER_TEXT
-		     "A file with a 'strategy:' section may stand in its place.\n",
+		     "A file with a 'strategy:' section, or a plan, may stand in its place.\n",
 	    .examples = groups_examples, .sets = groups_sets, .run = cmd_groups,
 	    .slots = TAKES_ALL, .has_document = true,
 	},

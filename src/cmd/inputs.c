@@ -33,6 +33,7 @@ struct source {
 	const char *name;	/* what messages call it */
 	const char *folder;	/* with a slash, or "": paths inside are relative to it */
 	const char *model_name; /* NULL: the model reader finds one */
+	const char *plan_model; /* of the model inside a plan, or NULL */
 	enum source_kind kind;
 	const struct doc *doc; /* NULL: SOURCE_TEXT */
 };
@@ -220,6 +221,7 @@ source_parse(struct request *request, struct source *source)
 {
 	const char *text = source->text;
 	size_t length = text ? strlen(text) : 0;
+	const struct doc *combined;
 
 	if (source->kind == SOURCE_TEXT)
 		return 0;
@@ -229,7 +231,12 @@ source_parse(struct request *request, struct source *source)
 		return -1;
 	add_input(request, source->name, text, length);
 	source->doc = doc_parse(request->arena, request->diags, source->name, text, length);
-	return source->doc ? 0 : -1;
+	if (!source->doc)
+		return -1;
+	combined = plan_as_combined(
+	    request->arena, source->doc, &request->job.base, &source->plan_model);
+	source->doc = combined ? combined : source->doc;
+	return 0;
 }
 
 static bool
@@ -246,6 +253,13 @@ has_sections(const struct doc *doc)
 			return true;
 	}
 	return false;
+}
+
+static bool
+is_plan(const char *schema)
+{
+	return strcmp(schema, "moeplan/plan/v1") == 0 ||
+	       strcmp(schema, "moeplan/estimate/v1") == 0;
 }
 
 static int
@@ -266,9 +280,13 @@ source_classify(struct request *request, struct source *source, unsigned taken)
 		source->kind = (enum source_kind)i;
 		if (schemas[i])
 			return 0;
+		if (is_plan(schema->text))
+			return diag_error(request->diags, schema->loc,
+			    "'%s' holds no strategy: nothing did fit", source->name);
 		diag_error(request->diags, schema->loc, "unknown schema '%s'", schema->text);
-		diag_last_hint(request->diags, "schemas that are read: %s, %s, %s, %s", schemas[0],
-		    schemas[1], schemas[2], schemas[3]);
+		diag_last_hint(request->diags,
+		    "schemas that are read: %s, %s, %s, %s, moeplan/plan/v1, moeplan/estimate/v1",
+		    schemas[0], schemas[1], schemas[2], schemas[3]);
 		return -1;
 	}
 	source->kind = SOURCE_COMBINED;
@@ -356,6 +374,7 @@ read_section(struct request *request, const struct source *parent, const struct 
 
 	if (section->kind == DOC_MAP) {
 		source.doc = section;
+		source.model_name = parent->plan_model;
 		return read_source(request, &source);
 	}
 	if (section->kind != DOC_STRING)
