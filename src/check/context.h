@@ -71,6 +71,8 @@ extern const struct expr_function placement_functions[];
 extern const struct expr_function host_functions[];
 /* rules_meaning.c: functions over what the variables of a launch count. */
 extern const struct expr_function meaning_functions[];
+/* rules_meant.c: functions over degrees that a file says where DeepSpeed does not look. */
+extern const struct expr_function meant_functions[];
 /* rules_layout.c: functions over pipeline layouts and layer patterns. */
 extern const struct expr_function layout_functions[];
 /* rules_beside.c: functions that hold the files against the model and the cluster beside them. */

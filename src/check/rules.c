@@ -374,14 +374,47 @@ decide_each(struct run *run, const struct compiled *c)
 	run->undecided = undecided;
 }
 
+/*
+ * Broken for certain is what is broken both as DeepSpeed reads the file and as it is meant; what
+ * is broken in one of the two may be.
+ */
+static void
+decide_read(struct run *run, const struct compiled *c, const struct check_context *read)
+{
+	const struct check_context *meant = run->facts->check;
+	struct diags *diags = run->diags, *trial = diags_new(run->arena);
+	struct diag *before = diags->last;
+	int decided = run->decided, undecided = run->undecided;
+
+	run->facts->check = read;
+	run->diags = trial;
+	decide(run, c);
+	run->facts->check = meant;
+	run->diags = diags;
+	run->decided = decided;
+	run->undecided = undecided;
+	decide(run, c);
+	if ((diags->last != before) == (trial->first != NULL))
+		return;
+	if (trial->first) {
+		run->facts->check = read;
+		decide(run, c);
+		run->decided--;
+		run->facts->check = meant;
+	}
+	rule_soften(run->facts, diags, diags->last, trial->first ? "unless" : "if");
+}
+
 int
 rules_run(
     const struct check_context *context, struct arena *arena, struct diags *diags, int *undecided)
 {
 	struct facts facts;
 	struct run run = {&facts, arena, diags, 0, 0};
+	struct check_context read = *context;
 
 	facts_init(&facts, context, arena);
+	read.strategy = rules_as_read(&facts);
 	for (size_t t = 0; rule_tables[t]; t++) {
 		for (const struct rule *rule = rule_tables[t]; rule->id; rule++) {
 			struct compiled c;
@@ -391,6 +424,8 @@ rules_run(
 				continue;
 			if (c.each)
 				decide_each(&run, &c);
+			else if (read.strategy && rule->frameworks == 1U << FRAMEWORK_DEEPSPEED)
+				decide_read(&run, &c, &read);
 			else
 				decide(&run, &c);
 		}

@@ -246,6 +246,14 @@ const struct rule rules_deepspeed[] = {
 		.source = CONFIG "; runtime/pipe/module.py",
 	},
 	{
+		.id = "DS-070", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_NOTE,
+		.silent = true, .require = "count(meant()) == 0",
+		.message = "the arithmetic takes {meant()} as the file means it: DeepSpeed looks "
+		    "for it in the code alone, and with nothing there it runs {as_read()}",
+		.hint = "say it in the code: MoE(ep_size=…), PipelineModule(num_stages=…)",
+		.source = MOE "; runtime/pipe/module.py",
+	},
+	{
 		.id = "DS-045", .frameworks = ON_DEEPSPEED, .severity = SEVERITY_WARNING,
 		.silent = true, .when = "json and said(data_parallel_size)",
 		.require = "said(sequence_parallel_size)",

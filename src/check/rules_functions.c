@@ -440,4 +440,4 @@ const struct expr_function rule_functions[] = {
 
 const struct expr_function *const rule_function_tables[] = {
     expr_functions, rule_functions, placement_functions, host_functions,
-    meaning_functions, layout_functions, beside_functions, NULL};
+    meaning_functions, meant_functions, layout_functions, beside_functions, NULL};

@@ -226,7 +226,7 @@ const struct rule rules_launch[] = {
 		.source = TORCHRUN "; Slurm sbatch(1), srun(1)",
 	},
 	{
-		.id = "LAU-026", .severity = SEVERITY_WARNING, .silent = true,
+		.id = "LAU-034", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "launch_read and launch_nodes > 1 and not launch_open",
 		.require = "launcher != 'torchrun' or stated('master_addr') or "
 		    "stated('rdzv_endpoint') or stated('PET_MASTER_ADDR') or on(standalone) : "
@@ -345,18 +345,6 @@ const struct rule rules_launch[] = {
 		.hint = "say it with --include localhost:{written('CUDA_VISIBLE_DEVICES')}, or "
 		    "leave the option out",
 		.source = RUNNER,
-	},
-	{
-		.id = "LAU-034", .severity = SEVERITY_ERROR, .silent = true,
-		.when = "launcher == 'accelerate' and said(num_machines) and said(num_processes)",
-		.require = "num_processes % num_machines == 0",
-		.message = "--num_processes {num_processes} over {num_machines} machines: "
-		    "accelerate "
-		    "starts {floor(num_processes / num_machines)} on each, {started: "
-		    "floor(num_processes / num_machines) * num_machines} in all",
-		.hint = "--num_processes counts the processes of all machines: use {fix_processes: "
-		    "multiple_above(num_processes, num_machines)}",
-		.source = "huggingface/accelerate src/accelerate/utils/launch.py",
 	},
 	{.id = NULL},
 };

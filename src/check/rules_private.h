@@ -37,6 +37,14 @@ void rule_visit_braces(struct rule_sink *sink, const char *text,
 const char *rule_render(struct rule_sink *sink, const char *text, const char *problem);
 /* The first alternative in which everything is known; NULL. */
 const char *rule_render_hint(struct rule_sink *sink, const char *hint, const char *problem);
+/*
+ * rules_meant.c: the strategy that DeepSpeed makes of its file where degrees of the other one
+ * stand in keys that it does not read; NULL: there are no such.
+ */
+struct strategy *rules_as_read(const struct facts *facts);
+/* A finding that holds "if" the code does what the file means, or "unless" it does. */
+void rule_soften(
+    const struct facts *facts, struct diags *diags, struct diag *diag, const char *condition);
 bool rule_applies(const struct rule *rule, unsigned framework, const char *version);
 /* The grid rule of this id, or NULL. */
 const struct grid_rule *rule_grid(const char *id);
