@@ -104,6 +104,14 @@ comm_latency_s(const struct links *links, const struct span *span)
 	return links->latency_s[top_level(span)];
 }
 
+/* Start-ups of messages to so many peers. */
+static double
+messages_s(double peers)
+{
+	return rate_table[RATE_MESSAGE_PEER_S].value *
+	    fmin(peers, rate_table[RATE_MESSAGE_PEERS].value);
+}
+
 static void
 settle(struct transfer *transfer, const double *Bps, int n_levels)
 {
@@ -133,8 +141,7 @@ comm_gather(const struct links *links, const struct span *span, double bytes)
 			                           : bytes * (units - 1) / units / below;
 		below = (double)span->inside[l];
 	}
-	transfer.seconds = links->latency_s[top] +
-	    rate_table[RATE_MESSAGE_PEER_S].value * fmin(n - 1, 64);
+	transfer.seconds = links->latency_s[top] + messages_s(n - 1);
 	settle(&transfer, links->Bps, links->n_levels);
 	return transfer;
 }
@@ -150,8 +157,8 @@ comm_ring(const struct links *links, const struct span *span, double bytes)
 	for (int l = 0; l < links->n_levels; l++)
 		if (transfer.bytes[l] > 0)
 			slowest_Bps = fmin(slowest_Bps, links->Bps[l]);
-	transfer.seconds = hops * (comm_latency_s(links, span) + bytes / slowest_Bps) +
-	    rate_table[RATE_MESSAGE_PEER_S].value * fmin(hops, 64);
+	transfer.seconds =
+	    hops * (comm_latency_s(links, span) + bytes / slowest_Bps) + messages_s(hops);
 	return transfer;
 }
 

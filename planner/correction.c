@@ -170,16 +170,15 @@ correction_fit(const struct observation *observations, int n, struct correction 
 {
 	enum { ROUNDS = 8 };
 	double a[CORRECTED][CORRECTED], copy[CORRECTED][CORRECTED];
-	double b[CORRECTED], x[CORRECTED] = {0};
+	double b[CORRECTED], x[CORRECTED] = {0}, most = rate_table[RATE_CORRECTION_MOST].value;
 	int round, i, j;
 
 	for (round = 0; round < ROUNDS; round++) {
 		normal_equations(observations, n, x, a, b);
 		memcpy(copy, a, sizeof(copy));
 		solve(copy, b);
-		/* a wrong batch or unit must not run away: no factor beyond e^3 */
 		for (i = 0; i < CORRECTED; i++)
-			x[i] = fmin(3, fmax(-3, b[i]));
+			x[i] = fmin(most, fmax(-most, b[i]));
 	}
 	normal_equations(observations, n, x, a, b);
 	c->runs = n;
@@ -259,7 +258,7 @@ run_use(const struct measured_run *run, const struct model *model, const struct 
 double
 activation_ratio(const struct measured_run *run, const struct estimate *e)
 {
-	static const double most = 2; /* a wrong reading must not run away */
+	double most = rate_table[RATE_ACTIVATIONS_MOST].value;
 	double measured = (double)run->allocated_bytes, state = 0, peak = 0, ratio;
 	int i, part;
 

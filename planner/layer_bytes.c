@@ -32,16 +32,16 @@ mixer_bytes(const struct layer_context *c)
 }
 
 /*
- * Expert MLPs as one kernel with SwiGLU and quantization inside: what recipes with block scales
- * switch on with a graph of the whole iteration (NVIDIA-NeMo/Megatron-Bridge perf_recipes,
- * NVTE_CUTEDSL_FUSED_GROUPED_MLP).
+ * What is left of the bytes between an expert's products: with block scales and a graph of the
+ * whole iteration the MLP is one kernel, with SwiGLU and quantization inside.
  */
-static bool
-fuses_experts(const struct strategy *s)
+static double
+unfused_share(const struct strategy *s)
 {
 	bool blocks = s->precision == PRECISION_MXFP8 || s->precision == PRECISION_NVFP4;
+	bool fuses = blocks && s->cuda_graphs == GRAPHS_FULL;
 
-	return blocks && s->cuda_graphs == GRAPHS_FULL;
+	return fuses ? 1 - rate_table[RATE_FUSED_EXPERTS].value : 1;
 }
 
 /* Nemotron-H has blocks that are a mixer or an FFN; other layers are both. */
@@ -76,10 +76,9 @@ ffn_bytes(const struct layer_context *c)
 	if (!layer_has_ffn(f))
 		return 0;
 	bytes += 2 * tensors * z->M * (double)(f->dense_width + f->shared_width) / z->tp;
-	if (!fuses_experts(c->s))
-		bytes += 2 * tensors * c->rows * (double)f->expert_width / z->etp;
-	if (f->expert_bias && !fuses_experts(c->s))
-		bytes += bias_bytes(c);
+	bytes += unfused_share(c->s) * (2 * tensors * c->rows * (double)f->expert_width / z->etp);
+	if (f->expert_bias)
+		bytes += unfused_share(c->s) * bias_bytes(c);
 	bytes += 16 * z->T * (double)f->experts; /* fp32 logits, softmax, top-k, map: four passes */
 	return bytes;
 }
@@ -130,6 +129,7 @@ void
 cast_bytes(const struct layer_context *c, double *forward, double *backward)
 {
 	const struct kind_facts *k = c->facts;
+	double unfused = unfused_share(c->s);
 
 	*forward = *backward = 0;
 	for (int i = 0; c->z->fp8 > 0 && i < k->n_products; i++) {
@@ -144,9 +144,10 @@ cast_bytes(const struct layer_context *c, double *forward, double *backward)
 		if (p->shard == SHARD_NONE)
 			parts = 1;
 		/* fused: only what enters the pair of products from outside is cast on its own */
-		if (!shares_input(k, i) && !(expert && p->split_cols && fuses_experts(c->s)))
-			*forward += bytes * p->cols / (p->split_cols ? parts : 1);
-		if (!(expert && !p->split_cols && fuses_experts(c->s)))
-			*backward += bytes * p->rows / (p->split_cols ? 1 : parts);
+		if (!shares_input(k, i))
+			*forward += (expert && p->split_cols ? unfused : 1) *
+			    (bytes * p->cols / (p->split_cols ? parts : 1));
+		*backward += (expert && !p->split_cols ? unfused : 1) *
+		    (bytes * p->rows / (p->split_cols ? 1 : parts));
 	}
 }

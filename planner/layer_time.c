@@ -129,8 +129,9 @@ width_fill(const struct mixer *m)
 {
 	double width = (double)(m->head_dim + m->value_dim) / 2;
 	double half = rate_table[RATE_FLASH_HALF_WIDTH].value;
+	double full = rate_table[RATE_FLASH_FULL_WIDTH].value;
 
-	return fmin(1, width / (width + half) * (128 + half) / 128);
+	return fmin(1, width / (width + half) * (full + half) / full);
 }
 
 /*
@@ -152,9 +153,12 @@ flash_rate(const struct layer_context *c)
 static double
 occupancy(const struct layer_context *c, enum rate half)
 {
-	double sms = c->e->cluster->gpu.sm_count > 0 ? (double)c->e->cluster->gpu.sm_count : 132;
-	double rows = (double)c->facts->kind->mixer.heads / c->z->tp * c->z->M / sms;
+	double sms = (double)c->e->cluster->gpu.sm_count;
+	double rows;
 
+	if (sms <= 0)
+		sms = rate_table[RATE_SM_DEFAULT].value;
+	rows = (double)c->facts->kind->mixer.heads / c->z->tp * c->z->M / sms;
 	return rows / (rows + rate_table[half].value);
 }
 
@@ -341,7 +345,7 @@ all_to_all_time(const struct layer_context *c, struct layer_time *t)
 		d.tokens *= c->s->capacity / z->hot;
 	combine = comm_dispatch(&z->links, &z->ep_span, &d);
 	if (fused && z->fp8 > 0)
-		d.token_bytes = width * (1 + 4.0 / 128); /* one byte and a scale a block of 128 */
+		d.token_bytes = width * rate_table[RATE_FP8_SENT_BYTES].value;
 	dispatch = comm_dispatch(&z->links, &z->ep_span, &d);
 	book(c, t, t->forward, TIME_ALL_TO_ALL, &dispatch, 1, share, work_of(t->forward));
 	book(c, t, t->forward, TIME_ALL_TO_ALL, &combine, 1, share, work_of(t->forward));

@@ -17,6 +17,7 @@
 #include "emit/emit.h"
 #include "model/trace.h"
 #include "planner/params.h"
+#include "planner/rates.h"
 
 int
 measured_kind_of(struct request *request, const char *path)
@@ -112,23 +113,22 @@ check_run(struct request *request, const struct measured_step *step)
 	    "the measured step cannot be compared: the cost of %s is not modelled", refusal);
 }
 
-/* No run of any class was ever this far outside its band: a wrong unit, or another job. */
-#define BELIEVED 10
-
+/* Far outside its band it is in a wrong unit, or of another job. */
 static int
 check_step(struct request *request, const struct measured_step *step)
 {
 	struct arena *arena = request->arena;
 	const struct estimate *e = &step->predicted;
+	double believed = rate_table[RATE_STEP_BELIEVED].value;
 	struct loc nowhere = {NULL, 0, 0};
 
-	if (step->step_s <= BELIEVED * e->step_high_s && step->step_s >= e->step_low_s / BELIEVED)
+	if (step->step_s <= believed * e->step_high_s && step->step_s >= e->step_low_s / believed)
 		return 0;
 	diag_error(request->diags, nowhere,
 	    "a step of %s is not believed: %s are predicted for this strategy, %s to %s for four "
-	    "of five runs, allowed is %d times as far",
+	    "of five runs, allowed is %.4g times as far",
 	    units_seconds(arena, step->step_s), units_seconds(arena, e->step_s),
-	    units_seconds(arena, e->step_low_s), units_seconds(arena, e->step_high_s), BELIEVED);
+	    units_seconds(arena, e->step_low_s), units_seconds(arena, e->step_high_s), believed);
 	diag_last_hint(request->diags,
 	    "is it the step of this strategy? A time is in seconds or has its unit: 9.2s, 9200ms");
 	return -1;
@@ -137,6 +137,7 @@ check_step(struct request *request, const struct measured_step *step)
 int
 measured_step_add(struct request *request, struct measured_step *step)
 {
+	double doubted = rate_table[RATE_STEP_DOUBTED].value;
 	struct loc nowhere = {NULL, 0, 0};
 	struct measured_run *place, run = {.model = step->model->name,
 					.gpu = request->cluster->gpu.name,
@@ -163,7 +164,7 @@ measured_step_add(struct request *request, struct measured_step *step)
 		    "the cluster has %d measured runs already, the most that are kept",
 		    MEASURED_MAX_RUNS);
 	*place = run;
-	if (run.step_s > 5 * run.predicted_s || run.predicted_s > 5 * run.step_s)
+	if (run.step_s > doubted * run.predicted_s || run.predicted_s > doubted * run.step_s)
 		diag_add(request->diags, nowhere, NULL, SEVERITY_WARNING,
 		    "%s were measured and %s predicted: is it the step of this strategy, in "
 		    "seconds?",
