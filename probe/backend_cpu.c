@@ -58,15 +58,17 @@ cpu_free_bytes(struct backend *b)
 
 /* --- products and clocks ------------------------------------------------------------------ */
 
+/* What is posted beside products gets on meanwhile. */
 static int
 cpu_gemm(struct backend *b, const struct gemm *g)
 {
-	(void)b;
+	struct cpu *cpu = b->state;
+
 	if (g->m > 0 && g->n > 0)
 		cblas_sgemm(CblasRowMajor, g->transpose_a ? CblasTrans : CblasNoTrans,
 		    g->transpose_b ? CblasTrans : CblasNoTrans, (int)g->m, (int)g->n, (int)g->k,
 		    g->alpha, g->a, (int)g->lda, g->b, (int)g->ldb, g->beta, g->c, (int)g->ldc);
-	return 0;
+	return cpu->look(b, STREAM_COMPUTE) == OP_FAILED ? -1 : 0;
 }
 
 static int
@@ -74,35 +76,62 @@ cpu_grouped(struct backend *b, const struct gemm *gemms, int n, enum grouped_eng
 {
 	int i;
 
-	if (engine != GROUPED_LOOP)
-		{
+	if (engine != GROUPED_LOOP) {
 		snprintf(((struct cpu *)b->state)->error, PROBE_TEXT_MAX,
 		    "CBLAS has no grouped products");
 		return -1;
 	}
 	for (i = 0; i < n; i++)
-		cpu_gemm(b, &gemms[i]);
+		if (cpu_gemm(b, &gemms[i]) != 0)
+			return -1;
 	return 0;
 }
 
-static int
-cpu_mark(struct backend *b, int event, enum stream stream)
+static double
+now_s(void)
 {
 	struct timespec now;
 
-	(void)stream;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	((struct cpu *)b->state)->marks[event] = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Behind an operation it is made when that is found over. */
+static int
+cpu_mark(struct backend *b, int event, enum stream stream)
+{
+	struct cpu *cpu = b->state;
+
+	cpu->marks[event] = now_s();
+	if (cpu->look(b, stream) != OP_BUSY || cpu->n_open == CPU_MAX_REQUESTS)
+		return 0;
+	cpu->open[cpu->n_open].event = event;
+	cpu->open[cpu->n_open++].stream = stream;
 	return 0;
 }
 
-/* What is behind a mark on the host is done when the mark is made. */
+void
+cpu_over(struct cpu *cpu, enum stream stream)
+{
+	int i, left = 0;
+
+	for (i = 0; i < cpu->n_open; i++)
+		if (cpu->open[i].stream == stream)
+			cpu->marks[cpu->open[i].event] = now_s();
+		else
+			cpu->open[left++] = cpu->open[i];
+	cpu->n_open = left;
+}
+
 static bool
 cpu_passed(struct backend *b, int event)
 {
-	(void)b;
-	(void)event;
-	return true;
+	const struct cpu *cpu = b->state;
+	int i;
+
+	for (i = 0; i < cpu->n_open && cpu->open[i].event != event; i++)
+		;
+	return i == cpu->n_open;
 }
 
 static double

@@ -13,6 +13,14 @@ enum { CPU_MAX_COMMS = 64, CPU_MAX_REQUESTS = 4096 };
 struct cpu {
 	int rank, world;
 	double marks[PROBE_EVENTS];
+	/* Marks behind operations that are not over yet. */
+	struct {
+		int event;
+		enum stream stream;
+	} open[CPU_MAX_REQUESTS];
+	int n_open;
+	/* Takes operations on; whether what was posted on the stream is over. */
+	enum op_state (*look)(struct backend *b, enum stream stream);
 	char error[PROBE_TEXT_MAX];
 	void *ways; /* of cpu_mpi.c or cpu_tcp.c */
 };
@@ -23,7 +31,10 @@ bool cpu_mpi_started(const struct backend *b);
 /* Without the library. */
 void cpu_describe(struct backend *b, struct device_facts *facts);
 
-/* Each fills `ways`, or is -1 with an error. */
+/* What was posted on a stream has been found over. */
+void cpu_over(struct cpu *cpu, enum stream stream);
+
+/* Each fills `ways` and `look`, or is -1 with an error. */
 int cpu_mpi_open(struct backend *b);
 int cpu_tcp_open(struct backend *b);
 /* The entries for collectives. */

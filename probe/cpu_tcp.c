@@ -74,6 +74,8 @@ tcp_close(struct backend *b)
 	b->state = NULL;
 }
 
+static enum op_state tcp_look(struct backend *b, enum stream stream);
+
 int
 cpu_tcp_open(struct backend *b)
 {
@@ -81,6 +83,7 @@ cpu_tcp_open(struct backend *b)
 	struct tcp *t = calloc(1, sizeof(*t));
 
 	cpu->ways = t;
+	cpu->look = tcp_look;
 	if (!t)
 		return fail(b, "out of memory");
 	t->mesh = mesh_new(cpu->rank, cpu->world);
@@ -433,7 +436,17 @@ state_of(struct backend *b, enum stream stream)
 	for (i = 0; i < t->n_requests; i++)
 		if (t->requests[i].stream == stream)
 			return OP_BUSY;
+	cpu_over(b->state, stream);
 	return OP_DONE;
+}
+
+/* Asked between products: nothing costs nothing. */
+static enum op_state
+tcp_look(struct backend *b, enum stream stream)
+{
+	const struct tcp *t = ways_of(b);
+
+	return t->n_requests == 0 && mesh_flushed(t->mesh) ? OP_DONE : state_of(b, stream);
 }
 
 static enum op_state
@@ -451,11 +464,11 @@ tcp_depend(struct backend *b, enum stream later, enum stream earlier)
 	return state_of(b, earlier);
 }
 
+/* What was posted is on its way, and is waited for where it is needed. */
 static enum op_state
 tcp_progress(struct backend *b, enum stream stream)
 {
-	/* what goes on beside the computation is waited for where it is needed */
-	return stream == STREAM_COMPUTE || stream == STREAM_COMM ? state_of(b, stream) : OP_DONE;
+	return state_of(b, stream) == OP_FAILED ? OP_FAILED : OP_DONE;
 }
 
 static int

@@ -6,6 +6,7 @@
  * Gates are a softmax over the chosen experts' logits. Rows go out in slot order (by expert),
  * an all-to-all over the expert group brings them to their experts' ranks, the expert-tensor
  * group unites its members' rows, products run expert by expert, and all goes back the same way.
+ * The two all-to-alls part what is here into three (struct layer_pass).
  */
 #include "probe/stage.h"
 
@@ -41,17 +42,47 @@ rows_exchange(struct stage *stage, const struct routing *r, bool out, const void
 	    .recv_offsets = counts + 3 * n};
 }
 
-/* Slots to their experts' ranks (out) or back; `from` itself when the group is one rank. */
-static const void *
-exchange(struct stage *stage, const struct routing *r, bool out, enum part part, const void *from,
-    void *to)
+static const struct routing *
+routing_at(const struct stage *stage, const struct layer_pass *p)
+{
+	return routing_of(&stage->routings, p->layer, p->micro_batch);
+}
+
+static void
+set_out(struct layer_pass *p, enum part part, bool to_experts, const void *from, void *to)
+{
+	p->travels = true;
+	p->part = part;
+	p->to_experts = to_experts;
+	p->from = from;
+	p->to = to;
+}
+
+int
+rows_depart(struct stage *stage, struct layer_pass *p)
 {
 	int64_t width = stage->shape->model.hidden;
-	struct collective c = rows_exchange(stage, r, out, from, to, stage->counts, width);
+	struct collective c;
 
-	if (!c.comm)
-		return from;
-	return session_collective(stage->s, part, group_names[GROUP_EP], &c) == 0 ? to : NULL;
+	if (!p->travels || !stage->s->groups[GROUP_EP].comm)
+		return 0;
+	c = rows_exchange(stage, routing_at(stage, p), p->to_experts, p->from, p->to,
+	    stage->counts, width);
+	return session_beside(
+	    stage->s, STREAM_ROWS, p->part, group_names[GROUP_EP], &c, false);
+}
+
+int
+rows_arrive(struct stage *stage, struct layer_pass *p)
+{
+	bool alone = !stage->s->groups[GROUP_EP].comm;
+
+	if (!p->travels)
+		return 0;
+	p->travels = false;
+	p->rows = alone ? p->from : p->to;
+	return alone ? 0
+		     : session_joined(stage->s, STREAM_ROWS, p->part, group_names[GROUP_EP]);
 }
 
 /* Rows of all members of the expert-tensor group, by member. */
@@ -64,7 +95,7 @@ unite(struct stage *stage, const struct routing *r, const void *mine)
 	struct collective c = {.kind = COLLECTIVE_ALL_TO_ALL,
 	    .comm = group->comm,
 	    .send = mine,
-	    .recv = stage->scratch.united,
+	    .recv = lane_of(stage)->united,
 	    .send_counts = counts,
 	    .send_offsets = counts + n,
 	    .recv_counts = counts + 2 * n,
@@ -81,18 +112,18 @@ unite(struct stage *stage, const struct routing *r, const void *mine)
 	}
 	return session_collective(stage->s, PART_EXPERT_TENSOR, group_names[GROUP_EXPERT_TP], &c) ==
 		       0
-		   ? stage->scratch.united
+		   ? lane_of(stage)->united
 		   : NULL;
 }
 
-/* Every member's partial sums of my rows, added up: into scratch.members. */
+/* Every member's partial sums of my rows, added up: into the lane's members. */
 static const void *
 part_again(struct stage *stage, const struct routing *r, const void *united)
 {
 	const struct group_comm *group = &stage->s->groups[GROUP_EXPERT_TP];
 	int64_t *counts = stage->counts, width = stage->shape->model.hidden, at = 0;
 	int n = group->size, i;
-	void *room = stage->scratch.members;
+	void *room = lane_of(stage)->members;
 	struct collective c = {.kind = COLLECTIVE_ALL_TO_ALL,
 	    .comm = group->comm,
 	    .send = united,
@@ -286,31 +317,50 @@ route(struct stage *stage, int64_t layer, const struct routing *r, const struct 
 }
 
 static int
-routed_forward(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
-    struct kept *kept, void *out)
+set_out_to_experts(struct stage *stage, struct layer_pass *p)
 {
+	const struct routing *r = routing_at(stage, p);
+	struct lane *lane = lane_of(stage);
+
+	if (route(stage, p->layer, r, &p->d, p->kept) != 0 ||
+	    permute(stage, lane->sent, p->kept->n2, r->send_rows, r->slots) != 0)
+		return -1;
+	set_out(p, PART_DISPATCH, true, lane->sent, lane->received);
+	return 0;
+}
+
+/* Back at their token's rank rows are kept: at once where they never left it. */
+static int
+run_experts(struct stage *stage, struct layer_pass *p)
+{
+	const struct routing *r = routing_at(stage, p);
 	struct scratch *t = &stage->scratch;
-	const void *rows;
+	struct lane *lane = lane_of(stage);
+	const void *rows = unite(stage, r, p->rows);
+
+	if (!rows || permute(stage, p->kept->permuted, rows, r->to_expert, r->united) != 0 ||
+	    experts_forward(stage, p->layer, r, &p->d, p->kept) != 0 ||
+	    permute(stage, lane->united, t->united2, r->from_expert, r->united) != 0)
+		return -1;
+	rows = part_again(stage, r, lane->united);
+	if (!rows)
+		return -1;
+	if (!stage->s->groups[GROUP_EP].comm)
+		return permute(stage, p->kept->returned, rows, stage->straight, r->slots);
+	set_out(p, PART_COMBINE, false, rows, p->kept->returned);
+	return 0;
+}
+
+static int
+sum_experts(struct stage *stage, struct layer_pass *p, void *out)
+{
+	const struct routing *r = routing_at(stage, p);
 	int result;
 
-	if (route(stage, layer, r, d, kept) != 0 ||
-	    permute(stage, t->sent, kept->n2, r->send_rows, r->slots) != 0)
-		return -1;
-	rows = exchange(stage, r, true, PART_DISPATCH, t->sent, t->received);
-	rows = rows ? unite(stage, r, rows) : NULL;
-	if (!rows || permute(stage, kept->permuted, rows, r->to_expert, r->united) != 0 ||
-	    experts_forward(stage, layer, r, d, kept) != 0 ||
-	    permute(stage, t->united, t->united2, r->from_expert, r->united) != 0)
-		return -1;
-	rows = part_again(stage, r, t->united);
-	rows = rows ? exchange(stage, r, false, PART_COMBINE, rows, kept->returned) : NULL;
-	if (!rows || (rows != kept->returned &&
-			 permute(stage, kept->returned, rows, stage->straight, r->slots) != 0))
-		return -1;
 	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
 	result = KERNEL(stage,
-	    combine(backend(stage), out, kept->returned, r->slot_of, kept->gates, d->tokens,
-		(int)d->top_k, d->h),
+	    combine(backend(stage), out, p->kept->returned, r->slot_of, p->kept->gates,
+		p->d.tokens, (int)p->d.top_k, p->d.h),
 	    "combine");
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
@@ -353,58 +403,113 @@ route_back(struct stage *stage, int64_t layer, const struct routing *r, const st
 	return result;
 }
 
-/* dn2 is overwritten. */
 static int
-routed_backward(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
-    struct kept *kept, const void *dout, void *dn2)
+sum_back(struct stage *stage, struct layer_pass *p)
 {
-	struct scratch *t = &stage->scratch;
-	const void *rows;
+	const struct routing *r = routing_at(stage, p);
+	struct lane *lane = lane_of(stage);
 	int result;
 
 	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
 	result = KERNEL(stage,
-	    combine_back(backend(stage), t->sent, t->dgates, dout, kept->returned, r->slot_of,
-		kept->gates, d->tokens, (int)d->top_k, d->h),
+	    combine_back(backend(stage), lane->sent, stage->scratch.dgates, p->dout,
+		p->kept->returned, r->slot_of, p->kept->gates, p->d.tokens, (int)p->d.top_k,
+		p->d.h),
 	    "combine");
 	part_end(stage->s, STREAM_COMPUTE);
-	rows = result == 0 ? exchange(stage, r, true, PART_COMBINE, t->sent, t->received) : NULL;
-	rows = rows ? unite(stage, r, rows) : NULL;
-	if (!rows ||
-	    permute(stage, gradients_of(stage, kept).dy, rows, r->to_expert, r->united) != 0 ||
-	    experts_backward(stage, layer, r, d, kept) != 0 ||
-	    permute(stage, t->united, t->united2, r->from_expert, r->united) != 0)
+	set_out(p, PART_COMBINE, true, lane->sent, lane->received);
+	return result;
+}
+
+static int
+run_experts_back(struct stage *stage, struct layer_pass *p)
+{
+	const struct routing *r = routing_at(stage, p);
+	void *dy = gradients_of(stage, p->kept).dy;
+	struct lane *lane = lane_of(stage);
+	const void *rows = unite(stage, r, p->rows);
+
+	if (!rows || permute(stage, dy, rows, r->to_expert, r->united) != 0 ||
+	    experts_backward(stage, p->layer, r, &p->d, p->kept) != 0 ||
+	    permute(stage, lane->united, stage->scratch.united2, r->from_expert, r->united) != 0)
 		return -1;
-	rows = part_again(stage, r, t->united);
-	rows = rows ? exchange(stage, r, false, PART_DISPATCH, rows, t->sent) : NULL;
+	rows = part_again(stage, r, lane->united);
 	if (!rows)
 		return -1;
+	set_out(p, PART_DISPATCH, false, rows, lane->sent);
+	return 0;
+}
+
+/* dn2 is overwritten. */
+static int
+spread_back(struct stage *stage, struct layer_pass *p, void *dn2)
+{
+	const struct routing *r = routing_at(stage, p);
+	int result;
+
 	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
 	result = KERNEL(stage,
-	    gather_back(backend(stage), dn2, rows, r->slot_of, d->tokens, (int)d->top_k, d->h),
+	    gather_back(backend(stage), dn2, p->rows, r->slot_of, p->d.tokens, (int)p->d.top_k,
+		p->d.h),
 	    "permute");
 	part_end(stage->s, STREAM_COMPUTE);
-	return result == 0 ? route_back(stage, layer, r, d, kept, dn2) : -1;
+	return result;
 }
 
 /* --- both --------------------------------------------------------------------------------- */
 
+/* Into the layer's output, or the gradient of what the second norm gave. */
 int
-ffn_forward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
-    struct kept *kept, void *out)
+ffn_whole(struct stage *stage, struct layer_pass *p)
 {
-	bool whole = d->dense || d->shared;
-	void *first = whole && d->experts ? stage->scratch.t1 : out;
+	if (p->whole_done || !(p->d.dense || p->d.shared))
+		return 0;
+	p->whole_done = true;
+	return p->backward
+		   ? mlp_backward(stage, p->layer, &p->d, p->kept, p->dout, stage->scratch.t2)
+		   : mlp_forward(stage, p->layer, &p->d, p->kept, p->out);
+}
 
-	if (d->experts && routed_forward(stage, layer,
-			      routing_of(&stage->routings, layer, micro_batch), d, kept, out) != 0)
+static int
+add_to(struct stage *stage, const struct layer_pass *p, void *to, const void *from)
+{
+	return KERNEL(stage, add(backend(stage), to, from, p->d.tokens * p->d.h), "residual");
+}
+
+/* scratch.t1 lives within a part. */
+int
+ffn_part(struct stage *stage, struct layer_pass *p, int part)
+{
+	bool whole = p->d.dense || p->d.shared;
+	void *sum = whole ? stage->scratch.t1 : p->out;
+
+	if (part == 0)
+		return p->d.experts ? set_out_to_experts(stage, p) : 0;
+	if (part == 1)
+		return p->d.experts && run_experts(stage, p) != 0 ? -1 : ffn_whole(stage, p);
+	if (!p->d.experts)
+		return 0;
+	if (sum_experts(stage, p, sum) != 0)
 		return -1;
-	if (whole && mlp_forward(stage, layer, d, kept, first) != 0)
+	return whole ? add_to(stage, p, p->out, sum) : 0;
+}
+
+/* The gradient of what the second norm gave goes into scratch.t2. */
+int
+ffn_back_part(struct stage *stage, struct layer_pass *p, int part)
+{
+	bool whole = p->d.dense || p->d.shared;
+	void *dn2 = stage->scratch.t2, *first = whole ? stage->scratch.t1 : dn2;
+
+	if (part == 0)
+		return p->d.experts ? sum_back(stage, p) : 0;
+	if (part == 1)
+		return p->d.experts && run_experts_back(stage, p) != 0 ? -1 : ffn_whole(stage, p);
+	if (!p->d.experts)
+		return 0;
+	if (spread_back(stage, p, first) != 0 || (whole && add_to(stage, p, dn2, first) != 0))
 		return -1;
-	if (whole && d->experts &&
-	    KERNEL(stage, add(backend(stage), out, first, d->tokens * d->h), "residual") != 0)
-		return -1;
-	return 0;
+	return route_back(stage, p->layer, routing_at(stage, p), &p->d, p->kept, dn2);
 }
 
 int
@@ -428,45 +533,41 @@ ffn_weights(struct stage *stage, int64_t layer, int64_t micro_batch, const struc
 	return result;
 }
 
-int
-ffn_replay(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
-    struct kept *kept)
+/* What is kept of the forward is there again; its output is not. */
+static int
+replay_experts(struct stage *stage, const struct layer_pass *of)
 {
-	const struct routing *r = routing_of(&stage->routings, layer, micro_batch);
+	struct layer_pass p = layer_pass_of(
+	    stage, of->layer, of->micro_batch, false, of->kept, NULL, stage->scratch.t1);
+
+	if (ffn_part(stage, &p, 0) != 0 || rows_depart(stage, &p) != 0 ||
+	    rows_arrive(stage, &p) != 0 || run_experts(stage, &p) != 0 ||
+	    rows_depart(stage, &p) != 0)
+		return -1;
+	return rows_arrive(stage, &p);
+}
+
+int
+ffn_replay(struct stage *stage, const struct layer_pass *of)
+{
+	const struct dims *d = &of->d;
 	unsigned again = stage->replayed;
 	bool dense = d->dense && again & MODULE_MLP;
 	bool shared = d->shared && again & (MODULE_SHARED_EXPERTS | MODULE_MOE);
 
-	if ((dense || shared) && mlp_forward(stage, layer, d, kept, stage->scratch.t1) != 0)
+	if ((dense || shared) &&
+	    mlp_forward(stage, of->layer, d, of->kept, stage->scratch.t1) != 0)
 		return -1;
 	if (d->experts && again & MODULE_MOE)
-		return routed_forward(stage, layer, r, d, kept, stage->scratch.t1);
+		return replay_experts(stage, of);
 	if (d->experts && again & MODULE_MOE_ACT) {
 		int result;
 
 		part_begin(stage->s, PART_EXPERTS, STREAM_COMPUTE);
-		result = activate(stage, d, kept->act, kept->fc1_expert, r->united, d->expert);
+		result = activate(stage, d, of->kept->act, of->kept->fc1_expert,
+		    routing_at(stage, of)->united, d->expert);
 		part_end(stage->s, STREAM_COMPUTE);
 		return result;
 	}
-	return 0;
-}
-
-int
-ffn_backward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
-    struct kept *kept, const void *dout, void *dn2)
-{
-	bool whole = d->dense || d->shared;
-	void *first = whole && d->experts ? stage->scratch.t1 : dn2;
-
-	if (d->experts &&
-	    routed_backward(stage, layer, routing_of(&stage->routings, layer, micro_batch), d, kept,
-		dout, dn2) != 0)
-		return -1;
-	if (whole && mlp_backward(stage, layer, d, kept, dout, first) != 0)
-		return -1;
-	if (whole && d->experts &&
-	    KERNEL(stage, add(backend(stage), dn2, first, d->tokens * d->h), "residual") != 0)
-		return -1;
 	return 0;
 }

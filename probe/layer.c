@@ -11,7 +11,7 @@
  * of layers, queries, keys and values, inputs of activations, what experts returned. Norms, whose
  * gradients cost no product, have theirs in the first half.
  */
-#include "probe/stage.h"
+#include "probe/room.h"
 
 int
 norm_forward(struct stage *stage, struct norm norm, const void *in, void *out)
@@ -48,22 +48,113 @@ norm_backward(struct stage *stage, struct norm norm, const void *in, const void 
 	return kernel_done(stage, result, "norm");
 }
 
+struct layer_pass
+layer_pass_of(struct stage *stage, int64_t layer, int64_t micro_batch, bool backward,
+    struct kept *kept, const void *dout, void *out)
+{
+	struct layer_pass p = {.layer = layer,
+	    .micro_batch = micro_batch,
+	    .backward = backward,
+	    .kept = kept,
+	    .dout = dout,
+	    .out = out};
+
+	dims_of(stage->shape, shape_kind(stage->shape, layer), &p.d);
+	return p;
+}
+
+static int
+residual(struct stage *stage, const struct layer_pass *p, void *to, const void *from)
+{
+	struct backend *b = &stage->s->backend;
+
+	return kernel_done(stage, b->ops->add(b, to, from, p->d.tokens * p->d.h), "residual");
+}
+
+static int
+forward_part(struct stage *stage, struct layer_pass *p, int part)
+{
+	struct norm first = {p->layer, "norms", 0}, second = {p->layer, "norms", 1};
+	struct kept *kept = p->kept;
+
+	if (part == 0 &&
+	    (norm_forward(stage, first, kept->x, kept->n1) != 0 ||
+		attention_forward(stage, p->layer, &p->d, kept) != 0 ||
+		residual(stage, p, kept->x1, kept->x) != 0 ||
+		norm_forward(stage, second, kept->x1, kept->n2) != 0))
+		return -1;
+	if (ffn_part(stage, p, part) != 0)
+		return -1;
+	return part == 2 ? residual(stage, p, p->out, kept->x1) : 0;
+}
+
+static int
+replay_modules(struct stage *stage, const struct layer_pass *p)
+{
+	struct norm first = {p->layer, "norms", 0}, second = {p->layer, "norms", 1};
+	struct kept *kept = p->kept;
+	int result = 0;
+
+	stage->s->replaying = true;
+	if (stage->replayed & MODULE_LAYERNORM &&
+	    (norm_forward(stage, first, kept->x, kept->n1) != 0 ||
+		norm_forward(stage, second, kept->x1, kept->n2) != 0))
+		result = -1;
+	if (result == 0)
+		result = attention_replay(stage, p->layer, &p->d, kept);
+	if (result == 0)
+		result = ffn_replay(stage, p);
+	stage->s->replaying = false;
+	return result;
+}
+
+static int
+backward_part(struct stage *stage, struct layer_pass *p, int part)
+{
+	struct norm first = {p->layer, "norms", 0}, second = {p->layer, "norms", 1};
+	struct scratch *t = &stage->scratch;
+	void *dx1 = stage->apart ? p->kept->x1 : t->t3;
+
+	if (part == 0 && stage->replayed && replay_modules(stage, p) != 0)
+		return -1;
+	if (ffn_back_part(stage, p, part) != 0)
+		return -1;
+	if (part < 2)
+		return 0;
+	if (norm_backward(stage, second, p->kept->x1, t->t2, p->dout, dx1) != 0 ||
+	    attention_backward(stage, p->layer, &p->d, p->kept, dx1, t->t2) != 0)
+		return -1;
+	return norm_backward(stage, first, p->kept->x, t->t2, dx1, p->out);
+}
+
+int
+layer_part(struct stage *stage, struct layer_pass *p, int part)
+{
+	if (part == 0)
+		room_point(stage, p->kept);
+	return p->backward ? backward_part(stage, p, part) : forward_part(stage, p, part);
+}
+
+/* What every token passes hides behind rows on their way, where the plan overlaps them. */
+int
+layer_run(struct stage *stage, struct layer_pass *p)
+{
+	int part;
+
+	for (part = 0; part < LAYER_PARTS; part++)
+		if (layer_part(stage, p, part) != 0 || rows_depart(stage, p) != 0 ||
+		    (part == 0 && stage->overlap & OVERLAP_EP && ffn_whole(stage, p) != 0) ||
+		    rows_arrive(stage, p) != 0)
+			return -1;
+	return 0;
+}
+
 int
 layer_forward(struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, void *out)
 {
-	struct norm first = {layer, "norms", 0}, second = {layer, "norms", 1};
-	struct backend *b = &stage->s->backend;
-	struct dims d;
+	struct layer_pass p = layer_pass_of(stage, layer, micro_batch, false, kept, NULL, out);
 
-	dims_of(stage->shape, shape_kind(stage->shape, layer), &d);
-	if (norm_forward(stage, first, kept->x, kept->n1) != 0 ||
-	    attention_forward(stage, layer, &d, kept) != 0 ||
-	    kernel_done(stage, b->ops->add(b, kept->x1, kept->x, d.tokens * d.h), "residual") !=
-		0 ||
-	    norm_forward(stage, second, kept->x1, kept->n2) != 0 ||
-	    ffn_forward(stage, layer, micro_batch, &d, kept, out) != 0)
-		return -1;
-	return kernel_done(stage, b->ops->add(b, out, kept->x1, d.tokens * d.h), "residual");
+	return layer_run(stage, &p);
 }
 
 int
@@ -77,42 +168,13 @@ layer_replay(struct stage *stage, int64_t layer, int64_t micro_batch, struct kep
 	return result;
 }
 
-static int
-replay_modules(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
-    struct kept *kept)
-{
-	struct norm first = {layer, "norms", 0}, second = {layer, "norms", 1};
-	int result = 0;
-
-	stage->s->replaying = true;
-	if (stage->replayed & MODULE_LAYERNORM &&
-	    (norm_forward(stage, first, kept->x, kept->n1) != 0 ||
-		norm_forward(stage, second, kept->x1, kept->n2) != 0))
-		result = -1;
-	if (result == 0)
-		result = attention_replay(stage, layer, d, kept);
-	if (result == 0)
-		result = ffn_replay(stage, layer, micro_batch, d, kept);
-	stage->s->replaying = false;
-	return result;
-}
-
 int
 layer_backward(struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept,
     const void *dout, void *dx)
 {
-	struct norm first = {layer, "norms", 0}, second = {layer, "norms", 1};
-	struct scratch *t = &stage->scratch;
-	void *dx1 = stage->apart ? kept->x1 : t->t3;
-	struct dims d;
+	struct layer_pass p = layer_pass_of(stage, layer, micro_batch, true, kept, dout, dx);
 
-	dims_of(stage->shape, shape_kind(stage->shape, layer), &d);
-	if ((stage->replayed && replay_modules(stage, layer, micro_batch, &d, kept) != 0) ||
-	    ffn_backward(stage, layer, micro_batch, &d, kept, dout, t->t2) != 0 ||
-	    norm_backward(stage, second, kept->x1, t->t2, dout, dx1) != 0 ||
-	    attention_backward(stage, layer, &d, kept, dx1, t->t2) != 0)
-		return -1;
-	return norm_backward(stage, first, kept->x, t->t2, dx1, dx);
+	return layer_run(stage, &p);
 }
 
 int

@@ -3,12 +3,12 @@
  * In which order does a stage run its forwards and backwards, and of which chunks?
  *
  * The order that the planner simulated (planner/schedule.h), as a list. A forward and a backward
- * that the plan runs as one pair, to hide expert traffic, stand one behind the other. How many
- * passes are alive at once is counted on the list.
- * DualPipe: stage r of p runs chunk r for the first half of the micro-batches, which enter at stage
- * 0, and chunk p-1-r for the second half, which enter at stage p-1. The order of stages r and p-1-r
- * is that of stage min(r, p-1-r) of a V over p/2 stages, its leg there being the half that enters
- * at their own end (planner/stages.c).
+ * that the plan runs as one pair, to hide expert traffic, stand one behind the other (pairs.c).
+ * How many passes are alive at once is counted on the list. DualPipe: stage r of p runs chunk r
+ * for the first half of the micro-batches, which enter at stage 0, and chunk p-1-r for the second
+ * half, which enter at stage p-1. The order of stages r and p-1-r is that of stage min(r, p-1-r)
+ * of a V over p/2 stages, its leg there being the half that enters at their own end
+ * (planner/stages.c).
  */
 #include "base/arena.h"
 #include "planner/stages.h"
@@ -24,6 +24,12 @@ int
 pass_legs(const struct strategy *s)
 {
 	return is_dual(s) || schedule_is_vee(s->schedule) ? LEGS : 1;
+}
+
+bool
+pairs_hide(const struct strategy *s)
+{
+	return pairing_of(s) != PAIRS_NONE && (s->zero < 3 || fsdp_stays_gathered(s));
 }
 
 bool
@@ -139,6 +145,7 @@ pass_at(const struct order *order, enum pass kind, int virtual_stage, int64_t mi
 static void
 add(struct passes *passes, struct pass_op op)
 {
+	passes->pairs += op.paired;
 	passes->ops[passes->n++] = op;
 }
 

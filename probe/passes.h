@@ -14,7 +14,7 @@ enum leg { LEG_ON, LEG_BACK, LEGS };
 /* One pass of one micro-batch through one chunk. */
 struct pass_op {
 	enum pass kind; /* a pair is two: its forward, then its backward */
-	bool paired;	/* the first of such two */
+	bool paired;	/* the first of such two (pairs.c) */
 	enum leg leg;
 	int chunk, virtual_stage;
 	int64_t micro_batch;
@@ -23,7 +23,7 @@ struct pass_op {
 
 /* What a rank runs, in order, and how much of it is alive at once. */
 struct passes {
-	int64_t n;
+	int64_t n, pairs;
 	struct pass_op *ops;
 	int64_t numbers;  /* of pass_op.number: micro-batches, each once a virtual stage */
 	int64_t each;	  /* micro-batches that go through a chunk here */
@@ -43,6 +43,8 @@ bool stage_holds(const struct shape *shape, int stage, int chunk);
 int last_chunk(const struct layout *layout);
 /* Legs that forwards go: both, or LEG_ON alone. */
 int pass_legs(const struct strategy *strategy);
+/* Whether the pairs of the schedule run as such: their layers' weights are both at hand. */
+bool pairs_hide(const struct strategy *strategy);
 /* Whether first and last chunk are on one rank, so that nothing of the model is there twice. */
 bool ends_meet(const struct strategy *strategy);
 

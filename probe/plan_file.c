@@ -275,6 +275,17 @@ note_schedule(const struct strategy *s, struct diags *diags)
 		note(diags, "overlap of data-parallel traffic with dualpipe", "traffic at the end");
 }
 
+static void
+note_expert_overlap(const struct probe_plan *plan, struct diags *diags)
+{
+	const struct layer_kind *moe = model_moe(plan->model);
+
+	if (!pairs_hide(&plan->strategy))
+		note(diags, "overlap of expert traffic",
+		    moe && moe->ffn.shared_width > 0 ? "traffic beside the shared expert"
+						     : "traffic in line");
+}
+
 void
 plan_notes(const struct probe_plan *plan, struct diags *diags)
 {
@@ -292,7 +303,7 @@ plan_notes(const struct probe_plan *plan, struct diags *diags)
 	if (s->overlap & OVERLAP_TP && s->tp > 1)
 		note(diags, "overlap of tensor-parallel traffic", "traffic in line");
 	if (s->overlap & OVERLAP_EP && s->ep > 1)
-		note(diags, "overlap of expert traffic", "traffic in line");
+		note_expert_overlap(plan, diags);
 }
 
 int

@@ -28,6 +28,7 @@ enum stream {
 	STREAM_FORWARD_IN_2,
 	STREAM_BACKWARD_IN_2,
 	STREAM_BESIDE, /* gradients and weights, beside the computation */
+	STREAM_ROWS,   /* rows on their way to experts and back */
 	STREAMS
 };
 

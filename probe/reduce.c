@@ -120,7 +120,7 @@ post(struct session *s, enum part part, enum group group, struct collective *c, 
 		return 0;
 	if (way == IN_THE_WAY)
 		return session_collective(s, part, group_names[group], c);
-	return session_beside(s, part, group_names[group], c, way == BEHIND);
+	return session_beside(s, STREAM_BESIDE, part, group_names[group], c, way == BEHIND);
 }
 
 static int
@@ -237,7 +237,7 @@ weights_reduce(struct session *s, const struct shape *shape, struct weights *wei
 	if (unit_sum(s, weights, 0) != 0 || reduce_embedding(s, shape, weights) != 0 ||
 	    reduce_rest(s, weights) != 0)
 		return -1;
-	return session_joined(s, "gradients");
+	return session_joined(s, STREAM_BESIDE, PART_GRADIENTS, "gradients");
 }
 
 /* --- weights ------------------------------------------------------------------------------ */
@@ -349,7 +349,7 @@ join(struct session *s, struct weights *weights)
 				piece->others = PIECE_HERE;
 		}
 	}
-	return session_joined(s, "parameters");
+	return session_joined(s, STREAM_BESIDE, PART_PARAMETERS, "parameters");
 }
 
 /* The layer's own weights are waited for, those of the next one set off meanwhile. */

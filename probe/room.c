@@ -6,6 +6,8 @@
  * shapes and from the routing, which is known. A slot keeps what a pass through a chunk needs until
  * its backward; there are as many as the schedule has alive at its peak. A layer that is replayed
  * whole keeps its input alone, and what a replayed module would keep is there once for all layers.
+ * Where passes run in pairs, what travels and what is replayed is there once for forwards and once
+ * for backwards.
  */
 #include <string.h>
 
@@ -232,6 +234,21 @@ make_shared(struct stage *stage, struct kept *shared)
 			    own(stage, ROOM_BUFFERS, bytes[kept_rows[i].size], true);
 }
 
+void
+room_point(const struct stage *stage, struct kept *kept)
+{
+	bool backward = stage->s->backward;
+	struct kept here = stage->shared[backward], there = stage->shared[!backward];
+	int i;
+
+	for (i = 0; i < KEPT_ROWS; i++) {
+		void **at = kept_member(kept, &kept_rows[i]);
+
+		if (*kept_member(&here, &kept_rows[i]) && *at == *kept_member(&there, &kept_rows[i]))
+			*at = *kept_member(&here, &kept_rows[i]);
+	}
+}
+
 /* What changes places with scratch that all layers share (attention.c) is as large as that. */
 static void
 widen_projected(const struct stage *stage, struct widest *w)
@@ -244,7 +261,7 @@ widen_projected(const struct stage *stage, struct widest *w)
 }
 
 static void
-make_kept(struct stage *stage, const struct widest *w, struct kept *shared, struct kept *kept)
+make_kept(struct stage *stage, const struct widest *w, struct kept *kept)
 {
 	size_t bytes[SIZES];
 	int i;
@@ -257,13 +274,13 @@ make_kept(struct stage *stage, const struct widest *w, struct kept *shared, stru
 			continue;
 		*kept_member(kept, row) =
 		    row->replayed_by & stage->replayed
-			? *kept_member(shared, row)
+			? *kept_member(&stage->shared[0], row)
 			: own(stage, ROOM_ACTIVATIONS, bytes[row->size], true);
 	}
 }
 
 static void
-make_slots(struct stage *stage, struct kept *shared)
+make_slots(struct stage *stage)
 {
 	int i, n = stage->slots * (stage->places + 1), places = stage->places;
 	int64_t elements = stage->widest.tokens * stage->widest.h;
@@ -280,9 +297,9 @@ make_slots(struct stage *stage, struct kept *shared)
 		find_widest(stage, i % places, &w);
 		widen_projected(stage, &w);
 		if (stage_replays(stage, i % places))
-			*kept = *shared;
+			*kept = stage->shared[0];
 		else
-			make_kept(stage, &w, shared, kept);
+			make_kept(stage, &w, kept);
 		kept->x = stage->inputs[i / places * (places + 1) + i % places];
 	}
 }
@@ -290,7 +307,7 @@ make_slots(struct stage *stage, struct kept *shared)
 /* --- behind the last layer ---------------------------------------------------------------- */
 
 static void
-make_module(struct stage *stage, struct mtp_kept *mtp, struct kept *shared)
+make_module(struct stage *stage, struct mtp_kept *mtp)
 {
 	int64_t elements = stage->widest.tokens * stage->widest.h;
 	struct widest w = {0};
@@ -302,14 +319,14 @@ make_module(struct stage *stage, struct mtp_kept *mtp, struct kept *shared)
 	mtp->embedded_normed = own_act(stage, ROOM_ACTIVATIONS, elements);
 	mtp->out = own_act(stage, ROOM_ACTIVATIONS, elements);
 	if (stage->shape->strategy.recompute.kind == RECOMPUTE_FULL)
-		mtp->layer = *shared;
+		mtp->layer = stage->shared[0];
 	else
-		make_kept(stage, &w, shared, &mtp->layer);
+		make_kept(stage, &w, &mtp->layer);
 	mtp->layer.x = own_act(stage, ROOM_ACTIVATIONS, elements);
 }
 
 static void
-make_heads(struct stage *stage, struct kept *shared)
+make_heads(struct stage *stage)
 {
 	const struct shape *shape = stage->shape;
 	const struct widest *w = &stage->widest;
@@ -323,7 +340,7 @@ make_heads(struct stage *stage, struct kept *shared)
 		stage->heads[i].logits = own_act(stage, ROOM_LOGITS, w->rows * vocab);
 	}
 	for (i = 0; i < stage->head_slots * modules; i++)
-		make_module(stage, &stage->mtp[i], shared);
+		make_module(stage, &stage->mtp[i]);
 }
 
 /* --- scratch ------------------------------------------------------------------------------ */
@@ -349,17 +366,24 @@ make_scratch_attention(struct stage *stage)
 }
 
 static void
+make_lane(struct stage *stage, struct lane *lane)
+{
+	const struct routings *r = &stage->routings;
+	int64_t h = stage->widest.h, etp = stage->shape->strategy.etp;
+
+	lane->sent = own_act(stage, ROOM_BUFFERS, r->most_slots * h);
+	lane->received = own_act(stage, ROOM_BUFFERS, r->most_received * h);
+	lane->members = own_act(stage, ROOM_BUFFERS, etp > 1 ? etp * r->most_received * h : 0);
+	lane->united = own_act(stage, ROOM_BUFFERS, r->most_united * h);
+}
+
+static void
 make_scratch_experts(struct stage *stage)
 {
 	const struct widest *w = &stage->widest;
 	const struct routings *r = &stage->routings;
 	struct scratch *t = &stage->scratch;
-	int64_t etp = stage->shape->strategy.etp;
 
-	t->sent = own_act(stage, ROOM_BUFFERS, r->most_slots * w->h);
-	t->received = own_act(stage, ROOM_BUFFERS, r->most_received * w->h);
-	t->members = own_act(stage, ROOM_BUFFERS, etp > 1 ? etp * r->most_received * w->h : 0);
-	t->united = own_act(stage, ROOM_BUFFERS, r->most_united * w->h);
 	t->united2 = own_act(stage, ROOM_BUFFERS, r->most_united * w->h);
 	t->expert_wide = own_act(stage, ROOM_BUFFERS, r->most_united * w->expert);
 	t->expert_dnarrow = own_act(stage, ROOM_BUFFERS, r->most_united * w->expert_act);
@@ -453,6 +477,21 @@ make_indices(struct stage *stage)
 /* --- all ---------------------------------------------------------------------------------- */
 
 static void
+make_lanes(struct stage *stage)
+{
+	int i;
+
+	for (i = 0; i < 1 + stage->paired; i++) {
+		make_shared(stage, &stage->shared[i]);
+		make_lane(stage, &stage->lanes[i]);
+	}
+	if (stage->paired)
+		return;
+	stage->shared[1] = stage->shared[0];
+	stage->lanes[1] = stage->lanes[0];
+}
+
+static void
 count_places(struct stage *stage)
 {
 	const struct layout *layout = &stage->shape->layout;
@@ -472,13 +511,12 @@ room_make(struct stage *stage)
 {
 	struct session *s = stage->s;
 	int ep = s->groups[GROUP_EP].size, etp = s->groups[GROUP_EXPERT_TP].size, i;
-	struct kept shared = {0};
 
 	count_places(stage);
 	find_widest(stage, -1, &stage->widest);
-	make_shared(stage, &shared);
-	make_slots(stage, &shared);
-	make_heads(stage, &shared);
+	make_lanes(stage);
+	make_slots(stage);
+	make_heads(stage);
 	make_scratch(stage);
 	make_words(stage);
 	make_indices(stage);

@@ -121,21 +121,41 @@ post(struct session *s, enum stream stream, const struct collective *c, const ch
 
 /* --- timing ------------------------------------------------------------------------------- */
 
-void
-part_begin(struct session *s, enum part part, enum stream stream)
+static void
+interval_begin(struct session *s, enum part part, enum stream stream, unsigned times)
 {
 	struct interval *interval = &s->intervals[s->n_intervals];
 
 	if (s->replaying)
 		part = PART_RECOMPUTE;
-	if (stream == STREAM_COMPUTE)
-		s->open_part = (int)part;
-	s->parts[part][s->backward].ran++;
-	*interval = (struct interval){.part = part, .from = -1, .backward = s->backward};
+	s->parts[part][s->backward].ran += (times & TIMES_RUN) != 0;
+	s->stalls[part][s->backward].ran += (times & TIMES_STALL) != 0;
+	*interval = (struct interval){
+	    .part = (int)part, .from = -1, .backward = s->backward, .times = times};
 	if (s->events + 2 > PROBE_EVENTS - (part < PART_GRADIENTS ? ONCE_EVENTS : 0))
 		return;
 	interval->from = s->events++;
 	s->backend.ops->mark(&s->backend, interval->from, stream);
+}
+
+static void
+interval_end(struct session *s, enum stream stream)
+{
+	struct interval *interval = &s->intervals[s->n_intervals];
+
+	if (interval->from < 0)
+		return;
+	interval->to = s->events++;
+	s->backend.ops->mark(&s->backend, interval->to, stream);
+	s->n_intervals++;
+}
+
+void
+part_begin(struct session *s, enum part part, enum stream stream)
+{
+	if (stream == STREAM_COMPUTE)
+		s->open_part = (int)(s->replaying ? PART_RECOMPUTE : part);
+	interval_begin(s, part, stream, TIMES_RUN);
 }
 
 /* The part that was begun last and not ended yet is an operation among ranks. */
@@ -149,15 +169,27 @@ name_part(struct session *s, const char *what, const char *group)
 void
 part_end(struct session *s, enum stream stream)
 {
-	struct interval *interval = &s->intervals[s->n_intervals];
-
 	if (stream == STREAM_COMPUTE)
 		s->open_part = -1;
-	if (interval->from < 0)
-		return;
-	interval->to = s->events++;
-	s->backend.ops->mark(&s->backend, interval->to, stream);
-	s->n_intervals++;
+	interval_end(s, stream);
+}
+
+/* What is timed at a place of its own ends what is open on the computation's stream for a while. */
+static int
+interrupt(struct session *s)
+{
+	int interrupted = s->open_part;
+
+	if (interrupted >= 0)
+		part_end(s, STREAM_COMPUTE);
+	return interrupted;
+}
+
+static void
+resume(struct session *s, int interrupted)
+{
+	if (interrupted >= 0)
+		part_begin(s, (enum part)interrupted, STREAM_COMPUTE);
 }
 
 void
@@ -168,6 +200,14 @@ timing_reset(struct session *s)
 	s->n_intervals = 0;
 	s->oldest = 0;
 	memset(s->parts, 0, sizeof(s->parts));
+	memset(s->stalls, 0, sizeof(s->stalls));
+}
+
+static void
+add_time(struct part_time *time, double seconds)
+{
+	time->seconds += seconds;
+	time->timed++;
 }
 
 void
@@ -177,13 +217,14 @@ timing_collect(struct session *s)
 
 	for (i = 0; i < s->n_intervals; i++) {
 		const struct interval *interval = &s->intervals[i];
-		struct part_time *time = &s->parts[interval->part][interval->backward];
 		double seconds = s->backend.ops->elapsed(&s->backend, interval->from, interval->to);
 
 		if (seconds < 0)
 			continue;
-		time->seconds += seconds;
-		time->timed++;
+		if (interval->times & TIMES_RUN)
+			add_time(&s->parts[interval->part][interval->backward], seconds);
+		if (interval->times & TIMES_STALL)
+			add_time(&s->stalls[interval->part][interval->backward], seconds);
 	}
 }
 
@@ -193,56 +234,66 @@ int
 session_collective(struct session *s, enum part part, const char *group, const struct collective *c)
 {
 	const char *what = collective_names[c->kind];
-	int interrupted = s->open_part, result;
+	int interrupted, result;
 
 	if (!c->comm || control_failed(s->control))
 		return c->comm ? -1 : 0;
-	if (interrupted >= 0)
-		part_end(s, STREAM_COMPUTE);
+	interrupted = interrupt(s);
 	control_enter(s->control, what, group);
 	result = depend(s, STREAM_COMM, STREAM_COMPUTE, what);
-	part_begin(s, part, STREAM_COMM);
+	interval_begin(s, part, STREAM_COMM, TIMES_RUN | TIMES_STALL);
 	name_part(s, what, group);
 	if (result == 0)
 		result = post(s, STREAM_COMM, c, what);
-	part_end(s, STREAM_COMM);
+	interval_end(s, STREAM_COMM);
 	if (result == 0)
 		result = depend(s, STREAM_COMPUTE, STREAM_COMM, what);
 	control_leave(s->control);
-	if (interrupted >= 0)
-		part_begin(s, (enum part)interrupted, STREAM_COMPUTE);
+	resume(s, interrupted);
 	return result;
 }
 
 int
-session_beside(
-    struct session *s, enum part part, const char *group, const struct collective *c, bool behind)
+session_beside(struct session *s, enum stream stream, enum part part, const char *group,
+    const struct collective *c, bool behind)
 {
 	const char *what = collective_names[c->kind];
-	int result;
+	int interrupted = interrupt(s), result;
 
 	control_enter(s->control, what, group);
-	result = depend(s, STREAM_BESIDE, STREAM_COMPUTE, what);
+	result = depend(s, stream, STREAM_COMPUTE, what);
 	if (result == 0 && behind)
-		result = depend(s, STREAM_BESIDE, STREAM_BESIDE, what);
-	part_begin(s, part, STREAM_BESIDE);
+		result = depend(s, stream, stream, what);
+	interval_begin(s, part, stream, TIMES_RUN);
 	name_part(s, what, group);
 	if (result == 0)
-		result = post(s, STREAM_BESIDE, c, what);
-	part_end(s, STREAM_BESIDE);
+		result = post(s, stream, c, what);
+	interval_end(s, stream);
 	control_leave(s->control);
+	resume(s, interrupted);
+	return result;
+}
+
+/* What waits for a stream is timed on the computation's: there it stands still. */
+static int
+await(struct session *s, enum stream stream, enum part part, const char *what, const char *whom)
+{
+	int interrupted = interrupt(s), result;
+
+	control_enter(s->control, what, whom);
+	interval_begin(s, part, STREAM_COMPUTE, TIMES_STALL);
+	name_part(s, what, whom);
+	result = depend(s, STREAM_COMPUTE, stream, what);
+	interval_end(s, STREAM_COMPUTE);
+	control_leave(s->control);
+	resume(s, interrupted);
 	return result;
 }
 
 int
-session_joined(struct session *s, const char *what)
+session_joined(struct session *s, enum stream stream, enum part part, const char *what)
 {
-	int result;
-
-	control_enter(s->control, "wait", what);
-	result = depend(s, STREAM_COMPUTE, STREAM_BESIDE, what);
-	control_leave(s->control);
-	return result;
+	return await(s, stream, part, "wait", what);
 }
 
 int
@@ -303,9 +354,10 @@ session_send(struct session *s, struct hand_off what, const void *from, int64_t 
 	return result;
 }
 
-/* A part is begun, and to be ended by the caller. */
+/* An interval is begun, and to be ended by the caller. */
 static int
-post_receive(struct session *s, struct hand_off what, void *to, int64_t elements)
+post_receive(
+    struct session *s, struct hand_off what, void *to, int64_t elements, unsigned times)
 {
 	const struct channel *channel = &s->channels[what.leg][what.backward][true];
 	enum stream stream = stream_of(what, true);
@@ -317,7 +369,7 @@ post_receive(struct session *s, struct hand_off what, void *to, int64_t elements
 	    .peer = channel->peer};
 	int result = depend(s, stream, STREAM_COMPUTE, "receive");
 
-	part_begin(s, PART_HANDOFF, stream);
+	interval_begin(s, PART_HANDOFF, stream, times);
 	name_part(s, "receive", name_of(what));
 	return result == 0 ? post(s, stream, &c, "receive") : result;
 }
@@ -329,10 +381,10 @@ session_receive(struct session *s, struct hand_off what, void *to, int64_t eleme
 	int result;
 
 	control_enter(s->control, "receive", name_of(what));
-	result = post_receive(s, what, to, elements);
+	result = post_receive(s, what, to, elements, TIMES_RUN | TIMES_STALL);
 	if (result == 0)
 		result = depend(s, STREAM_COMPUTE, stream, "receive");
-	part_end(s, stream);
+	interval_end(s, stream);
 	control_leave(s->control);
 	return result;
 }
@@ -343,8 +395,8 @@ session_fetch(struct session *s, struct hand_off what, void *to, int64_t element
 	int result;
 
 	control_enter(s->control, "receive", name_of(what));
-	result = post_receive(s, what, to, elements);
-	part_end(s, stream_of(what, true));
+	result = post_receive(s, what, to, elements, TIMES_RUN);
+	interval_end(s, stream_of(what, true));
 	control_leave(s->control);
 	return result;
 }
@@ -352,12 +404,7 @@ session_fetch(struct session *s, struct hand_off what, void *to, int64_t element
 int
 session_fetched(struct session *s, struct hand_off what)
 {
-	int result;
-
-	control_enter(s->control, "receive", name_of(what));
-	result = depend(s, STREAM_COMPUTE, stream_of(what, true), "receive");
-	control_leave(s->control);
-	return result;
+	return await(s, stream_of(what, true), PART_HANDOFF, "receive", name_of(what));
 }
 
 /* Tells the watchdog where the device is, as soon as it is somewhere else. */

@@ -69,7 +69,11 @@ struct channel {
 	int peer;
 };
 
-/* Seconds of one part, forward and backward apart; intervals that were timed and that ran. */
+/*
+ * Seconds of one part, forward and backward apart; intervals that were timed and that ran. What an
+ * interval times: the part itself, and how long the computation stands still for it.
+ */
+enum times { TIMES_RUN = 1, TIMES_STALL = 2 };
 struct part_time {
 	double seconds;
 	int64_t timed, ran;
@@ -92,13 +96,14 @@ struct session {
 	int events;
 	struct interval {
 		int part, from, to;
+		unsigned times; /* enum times bits */
 		bool backward;
 		const char *what, *group; /* of an operation among ranks, else NULL */
 	} * intervals;
 	int n_intervals;
 	int oldest;    /* of the intervals: all before it are over */
 	int open_part; /* on the computation's stream, -1 none: a collective inside interrupts it */
-	struct part_time parts[PARTS][2];
+	struct part_time parts[PARTS][2], stalls[PARTS][2];
 	uint64_t allocated_bytes, peak_bytes;
 	int communicators;	     /* of this rank, the world's among them */
 	uint64_t communicator_bytes; /* what they took of the device up to their first use */
@@ -120,12 +125,13 @@ int session_groups(struct session *s);
 int session_collective(
     struct session *s, enum part part, const char *group, const struct collective *collective);
 /*
- * Posts beside the computation, behind what the computation has been given so far and, when
- * `behind`, behind what else is beside it. session_joined(): the computation waits for all of it.
+ * Posts on a stream beside the computation, behind what the computation has been given so far and,
+ * when `behind`, behind what else is on the stream. session_joined(): the computation waits for all
+ * of it.
  */
-int session_beside(struct session *s, enum part part, const char *group,
+int session_beside(struct session *s, enum stream stream, enum part part, const char *group,
     const struct collective *collective, bool behind);
-int session_joined(struct session *s, const char *what);
+int session_joined(struct session *s, enum stream stream, enum part part, const char *what);
 /* Posts beside the computation; nothing waits for it but session_sync(). */
 int session_post(struct session *s, const char *group, const struct collective *collective);
 /* A hand-off; sends are not waited for. */

@@ -182,12 +182,19 @@ unit_index(const struct weights *weights, int64_t id)
 	return i;
 }
 
+/* A forward that has all weights has nothing to gather, and no gradients: it may run in a pair. */
+static bool
+is_whole(const struct session *s, const struct weights *weights)
+{
+	return weights->stage < 2 || (weights->stage == 2 && !s->backward);
+}
+
 int
 unit_enter(struct session *s, struct weights *weights, int64_t id)
 {
 	int unit = unit_index(weights, id), kind;
 
-	if (weights->stage < 2 || unit == weights->n_units)
+	if (is_whole(s, weights) || unit == weights->n_units)
 		return 0;
 	if (weights->depth > 0 && weights->entered != unit)
 		return control_fail(s->control, "two units of weights are wanted at once");
@@ -223,7 +230,7 @@ unit_leave(struct session *s, struct weights *weights)
 {
 	int kind;
 
-	if (weights->depth == 0 || --weights->depth > 0 || !s->backward)
+	if (is_whole(s, weights) || weights->depth == 0 || --weights->depth > 0 || !s->backward)
 		return 0;
 	if (unit_sum(s, weights, weights->entered) != 0)
 		return -1;

@@ -23,6 +23,7 @@ stage_open(
 	stage->shape = shape;
 	stage->skew = skew;
 	stage->replayed = st->recompute.kind == RECOMPUTE_SELECTIVE ? st->recompute.modules : 0;
+	stage->overlap = st->overlap;
 	passes_make(&stage->passes, s->arena, shape, s->pp);
 	stage->fetches = (st->overlap & OVERLAP_PP) != 0 && st->pp > 1;
 	stage->slots = stage->passes.alive + stage->fetches;
@@ -31,6 +32,7 @@ stage_open(
 	if (weights_make(s, shape, &stage->weights) != 0 ||
 	    routing_make(s, shape, skew, &stage->routings) != 0)
 		return -1;
+	stage->paired = stage->passes.pairs > 0 && pairs_hide(st);
 	control_phase(s->control, "allocation");
 	if (room_make(stage) != 0 || weights_fill(s, &stage->weights) != 0)
 		return -1;

@@ -41,7 +41,7 @@ struct scratch {
 	void *latent, *k_all, *v_all, *dk_all, *dv_all, *dq, *dk, *dv, *attention, *scores,
 	    *dscores;
 	void *dwide, *dnarrow;				    /* M x 2w, M x w */
-	void *sent, *received, *members, *united, *united2; /* rows x h */
+	void *united2;					    /* U x h */
 	void *expert_wide, *expert_dnarrow;		    /* U x 2f, U x f */
 	void *logits, *dlogits;				    /* T x E */
 	float *dgates;
@@ -49,6 +49,14 @@ struct scratch {
 	void *carried, *mtp_part; /* T x h, M x h/TP */
 	float *stats, *all_stats; /* M x 3, TP x M x 3 */
 	float *losses;		  /* M */
+};
+
+/*
+ * Where rows are while they travel and while they wait. Forwards and backwards have a set each when
+ * they run in pairs (pairs.c); else both are the same.
+ */
+struct lane {
+	void *sent, *received, *members, *united; /* rows x h */
 };
 
 /* The largest of every width over some layers; fc1_width()s where a name does not say _act. */
@@ -72,6 +80,8 @@ struct stage {
 	struct routings routings;
 	struct passes passes;
 	struct scratch scratch;
+	struct lane lanes[2];  /* of forwards, of backwards */
+	struct kept shared[2]; /* what replayed modules keep, likewise */
 	struct kept *kept; /* [slot][place in chunk] */
 	void **inputs;	   /* [slot]: input of the first layer, then outputs: [slot][place + 1] */
 	bool fetches;	   /* inputs come a pass early: pipeline overlap */
@@ -91,6 +101,8 @@ struct stage {
 	int32_t *columns;   /* device, [T * TP]: from columns by rank to whole rows */
 	enum grouped_engine engine;
 	unsigned replayed; /* enum recompute_module: what selective recompute runs again */
+	bool paired;	   /* forwards and backwards run in pairs where the schedule has them */
+	unsigned overlap;  /* enum overlap bits: what is not in line now */
 	uint64_t bytes[ROOMS];
 	struct owned *owned; /* all of the above that has to be released */
 };
@@ -101,6 +113,45 @@ int stage_open(
 void stage_close(struct stage *stage);
 /* Whether full recompute runs the layer at this place of its chunk again: the first ones. */
 bool stage_replays(const struct stage *stage, int place);
+
+/* The set of the pass that runs now. */
+static inline struct lane *
+lane_of(struct stage *stage)
+{
+	return &stage->lanes[stage->s->backward];
+}
+
+/*
+ * A layer's pass in three parts, between which its rows travel to their experts and back. Forward:
+ * attention and router; experts and MLPs; their sum. Backward: the sum; experts and MLPs; router
+ * and attention.
+ */
+enum { LAYER_PARTS = 3 };
+struct layer_pass {
+	int64_t layer, micro_batch;
+	bool backward;
+	struct kept *kept;
+	const void *dout; /* backward: gradient of the layer's output */
+	void *out;	  /* T x h: the output; the gradient of the input */
+	struct dims d;
+	bool replays; /* full recompute: the layer runs once more first, its output there */
+	void *replay_out;
+	bool whole_done; /* what every token passes has run, beside the rows' way */
+	/* What travels next; not even `to` is used where the group is one rank. */
+	enum part part;
+	bool travels, to_experts;
+	const void *from;
+	void *to;
+	const void *rows; /* what has come */
+};
+struct layer_pass layer_pass_of(struct stage *stage, int64_t layer, int64_t micro_batch,
+    bool backward, struct kept *kept, const void *dout, void *out);
+int layer_part(struct stage *stage, struct layer_pass *pass, int part);
+/* All parts, each behind its rows. */
+int layer_run(struct stage *stage, struct layer_pass *pass);
+/* Rows set off beside the computation; the computation waits for them. */
+int rows_depart(struct stage *stage, struct layer_pass *pass);
+int rows_arrive(struct stage *stage, struct layer_pass *pass);
 
 /* layer.c: one layer of one micro-batch. `out` and `dx` are T x h. */
 int layer_forward(
@@ -116,6 +167,16 @@ int layer_weights(struct stage *stage, int64_t layer, int64_t micro_batch, struc
 /* The whole layer once more, in front of its backward. */
 int layer_replay(
     struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, void *out);
+/* pairs.c: a chunk's layers of one pass, in their order; unit and weights come and go with them. */
+struct chunk_pass {
+	struct layer_pass *layers;
+	int n;
+	bool final; /* backward: the last of the step, so that gradients of weights may be summed */
+};
+int chunk_run(struct stage *stage, const struct chunk_pass *chunk);
+int chunks_pair(
+    struct stage *stage, const struct chunk_pass *forward, const struct chunk_pass *backward);
+
 /* A norm by its place in a weight of several; din = its gradient + `residual` (NULL none). */
 struct norm {
 	int64_t layer;
@@ -133,14 +194,13 @@ int attention_backward(struct stage *stage, int64_t layer, const struct dims *d,
 int attention_weights(
     struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *dx1);
 int attention_replay(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept);
-int ffn_forward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
-    struct kept *kept, void *out);
-int ffn_backward(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
-    struct kept *kept, const void *dout, void *dn2);
+int ffn_part(struct stage *stage, struct layer_pass *pass, int part);
+int ffn_back_part(struct stage *stage, struct layer_pass *pass, int part);
+/* The dense MLP and the shared expert, unless they have run. */
+int ffn_whole(struct stage *stage, struct layer_pass *pass);
 int ffn_weights(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
     struct kept *kept, const void *dout);
-int ffn_replay(struct stage *stage, int64_t layer, int64_t micro_batch, const struct dims *d,
-    struct kept *kept);
+int ffn_replay(struct stage *stage, const struct layer_pass *of);
 
 /* Dense MLP and shared expert together; `out` and `dn2` are overwritten. */
 int mlp_forward(

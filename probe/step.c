@@ -2,12 +2,13 @@
 /*
  * What does a rank do in a training step, in which order?
  *
- * Passes follow the order that the planner simulated (passes.c). Sends are not waited for; receives
- * are posted when their pass begins, or with pipeline overlap one pass earlier. Each backward of a
- * step has a gradient of its own: were one written again, its rank would wait for its send, in an
- * interleaved pipeline round to itself. The first chunk begins with the embedding, the last one
- * ends with head, loss and MTP modules, where the backward begins. Where a V turns both chunks are
- * here, and the hand-off is a copy.
+ * Passes follow the order that the planner simulated (passes.c), one by one or a forward and a
+ * backward as a pair (pairs.c). Sends are not waited for; receives are posted when their pass
+ * begins, or with pipeline overlap one pass or pair earlier. Each backward of a step has a gradient
+ * of its own: were one written again, its rank would wait for its send, in an interleaved pipeline
+ * round to itself. The first chunk begins with the embedding, the last one ends with head, loss and
+ * MTP modules, where the backward begins. Where a V turns both chunks are here, and the hand-off is
+ * a copy.
  * Why nobody waits for ever: a rank waits only for receives, each channel (leg and direction of a
  * boundary) has a stream of its own and carries one chunk's passes, which both its ends run by
  * micro-batch, and every pass waits for passes that the simulation had over before it began.
@@ -26,22 +27,38 @@ struct run {
 	int *head_of; /* [micro_batch], of the last chunk */
 	bool *used, *head_used;
 	int64_t *over;		    /* [virtual stage]: micro-batches whose gradients are done */
-	const struct pass_op *next; /* whose input may come meanwhile; NULL: no overlap */
+	int64_t next;		    /* the first pass behind the one or the pair that runs */
 	bool *fetched[2];	    /* forwards, backwards, each as slot_of */
+	struct layer_pass *layers[2]; /* room for those of a pass, and of its pair */
 	int64_t elements;	    /* T * h */
 };
 
+/* The pass and the next one run as one. */
+static bool
+is_pair(const struct run *run, int64_t i)
+{
+	const struct stage *stage = run->stage;
+
+	return stage->paired && stage->overlap & OVERLAP_EP && stage->passes.ops[i].paired;
+}
+
 static void
-say_where(const struct run *run, const struct pass_op *op)
+say_where(const struct run *run, int64_t i)
 {
 	static const char *const names[] = {[PASS_FORWARD] = "forward",
 	    [PASS_BACKWARD] = "backward",
 	    [PASS_INPUT] = "backward of inputs",
 	    [PASS_WEIGHT] = "backward of weights"};
-	char text[64];
+	const struct pass_op *op = &run->stage->passes.ops[i];
+	char text[96];
 
-	snprintf(text, sizeof(text), "%s of micro-batch %lld, chunk %d", names[op->kind],
-	    (long long)op->micro_batch, op->chunk);
+	if (is_pair(run, i))
+		snprintf(text, sizeof(text), "forward %lld (chunk %d) + backward %lld (chunk %d)",
+		    (long long)op->micro_batch, op->chunk, (long long)op[1].micro_batch,
+		    op[1].chunk);
+	else
+		snprintf(text, sizeof(text), "%s of micro-batch %lld, chunk %d", names[op->kind],
+		    (long long)op->micro_batch, op->chunk);
 	control_phase(run->stage->s->control, text);
 }
 
@@ -157,15 +174,13 @@ inputs_of(const struct run *run, int64_t number)
 	return run->stage->inputs + run->slot_of[number] * (run->stage->places + 1);
 }
 
-/* The next pass's input sets off behind the computation so far, and this pass does not wait. */
 static int
-fetch_next(struct run *run)
+fetch(struct run *run, const struct pass_op *op)
 {
-	const struct pass_op *op = run->next;
 	struct stage *stage = run->stage;
 	void *to;
 
-	if (!op || op->kind == PASS_WEIGHT || source_of(run, op) != SIDE_AWAY)
+	if (op->kind == PASS_WEIGHT || source_of(run, op) != SIDE_AWAY)
 		return 0;
 	run->fetched[goes_back(op)][op->number] = true;
 	if (goes_back(op)) {
@@ -176,6 +191,20 @@ fetch_next(struct run *run)
 		to = inputs_of(run, op->number)[0];
 	}
 	return session_fetch(stage->s, hand_off_of(op), to, run->elements);
+}
+
+/* Inputs of what runs next set off behind the computation so far; what runs now does not wait. */
+static int
+fetch_next(struct run *run)
+{
+	const struct passes *passes = &run->stage->passes;
+	int64_t i = run->next;
+
+	if (!run->stage->fetches || i >= passes->n)
+		return 0;
+	if (fetch(run, &passes->ops[i]) != 0)
+		return -1;
+	return is_pair(run, i) ? fetch(run, &passes->ops[i + 1]) : 0;
 }
 
 static int
@@ -226,30 +255,46 @@ end_forward(struct run *run, const struct pass_op *op, const void *out)
 	return ends_forward(run->stage, *head, op->micro_batch, out, grab_losses, run);
 }
 
+static struct chunk_pass
+forward_layers(struct run *run, const struct pass_op *op, struct layer_pass *room)
+{
+	struct stage *stage = run->stage;
+	struct chunk_pass chunk = {room, layers_of(run, op->chunk), false};
+	struct kept *kept = &stage->kept[run->slot_of[op->number] * stage->places];
+	int i;
+
+	for (i = 0; i < chunk.n; i++)
+		room[i] = layer_pass_of(stage, stage->shape->layout.first[op->chunk] + i,
+		    op->micro_batch, false, &kept[i], NULL, inputs_of(run, op->number)[i + 1]);
+	return chunk;
+}
+
+static int
+take_forward(struct run *run, const struct pass_op *op)
+{
+	if (!run->fetched[false][op->number] &&
+	    take_slot(run, run->used, run->stage->slots, &run->slot_of[op->number]) != 0)
+		return -1;
+	run->stage->s->backward = false;
+	return begin_forward(run, op, inputs_of(run, op->number)[0]);
+}
+
+static int
+give_forward(struct run *run, const struct pass_op *op)
+{
+	run->stage->s->backward = false;
+	return end_forward(run, op, inputs_of(run, op->number)[layers_of(run, op->chunk)]);
+}
+
 static int
 forward_pass(struct run *run, const struct pass_op *op)
 {
-	struct stage *stage = run->stage;
-	int64_t first = stage->shape->layout.first[op->chunk];
-	int n = layers_of(run, op->chunk), slot, i;
-	void **inputs;
+	struct chunk_pass chunk;
 
-	if (!run->fetched[false][op->number] &&
-	    take_slot(run, run->used, stage->slots, &run->slot_of[op->number]) != 0)
+	if (take_forward(run, op) != 0 || fetch_next(run) != 0)
 		return -1;
-	slot = run->slot_of[op->number];
-	inputs = inputs_of(run, op->number);
-	stage->s->backward = false;
-	if (begin_forward(run, op, inputs[0]) != 0 || fetch_next(run) != 0)
-		return -1;
-	for (i = 0; i < n; i++)
-		if (weights_need(stage->s, &stage->weights, first + i) != 0 ||
-		    unit_enter(stage->s, &stage->weights, first + i) != 0 ||
-		    layer_forward(stage, first + i, op->micro_batch,
-			&stage->kept[slot * stage->places + i], inputs[i + 1]) != 0 ||
-		    unit_leave(stage->s, &stage->weights) != 0)
-			return -1;
-	return end_forward(run, op, inputs[n]);
+	chunk = forward_layers(run, op, run->layers[0]);
+	return chunk_run(run->stage, &chunk) == 0 ? give_forward(run, op) : -1;
 }
 
 /* --- backward ----------------------------------------------------------------------------- */
@@ -299,23 +344,6 @@ is_final(const struct run *run, const struct pass_op *op)
 	       run->over[op->virtual_stage] + 1 == run->stage->passes.each;
 }
 
-/* One layer; dout may be dx. */
-static int
-back_layer(struct run *run, const struct pass_op *op, int place, const void *dout, void *dx)
-{
-	struct stage *stage = run->stage;
-	struct kept *kept = &stage->kept[run->slot_of[op->number] * stage->places + place];
-	int64_t layer = stage->shape->layout.first[op->chunk] + place;
-
-	if (unit_enter(stage->s, &stage->weights, layer) != 0 ||
-	    (stage_replays(stage, place) && layer_replay(stage, layer, op->micro_batch, kept,
-						inputs_of(run, op->number)[place + 1]) != 0) ||
-	    layer_backward(stage, layer, op->micro_batch, kept, dout, dx) != 0 ||
-	    unit_leave(stage->s, &stage->weights) != 0)
-		return -1;
-	return is_final(run, op) ? weights_early(stage->s, &stage->weights, layer) : 0;
-}
-
 static void
 end_slot(struct run *run, const struct pass_op *op)
 {
@@ -323,29 +351,61 @@ end_slot(struct run *run, const struct pass_op *op)
 	run->over[op->virtual_stage]++;
 }
 
-static int
-backward_pass(struct run *run, const struct pass_op *op)
+/* Gradients of outputs stay where outputs were until the weights have had theirs. */
+static struct chunk_pass
+backward_layers(struct run *run, const struct pass_op *op, struct layer_pass *room)
 {
 	struct stage *stage = run->stage;
+	struct chunk_pass chunk = {room, layers_of(run, op->chunk), is_final(run, op)};
+	struct kept *kept = &stage->kept[run->slot_of[op->number] * stage->places];
 	void *gradient = stage->gradients[op->number], **inputs = inputs_of(run, op->number);
-	int n = layers_of(run, op->chunk), i;
+	int i, place;
+
+	for (i = 0; i < chunk.n; i++) {
+		place = chunk.n - 1 - i;
+		room[i] = layer_pass_of(stage, stage->shape->layout.first[op->chunk] + place,
+		    op->micro_batch, true, &kept[place],
+		    stage->apart ? inputs[place + 1] : gradient,
+		    stage->apart && place > 0 ? inputs[place] : gradient);
+		room[i].replays = stage_replays(stage, place);
+		room[i].replay_out = inputs[place + 1];
+	}
+	return chunk;
+}
+
+static int
+take_backward(struct run *run, const struct pass_op *op)
+{
+	struct stage *stage = run->stage;
+	void *gradient = stage->gradients[op->number];
 
 	stage->s->backward = true;
 	stage->apart = stage->passes.defers && op->kind == PASS_INPUT;
-	if (begin_backward(run, op, gradient) != 0 || fetch_next(run) != 0)
+	if (begin_backward(run, op, gradient) != 0)
 		return -1;
-	if (stage->apart && copy(run, inputs[n], gradient) != 0)
-		return -1;
-	for (i = n - 1; i >= 0; i--) {
-		const void *dout = stage->apart ? inputs[i + 1] : gradient;
-		void *dx = stage->apart && i > 0 ? inputs[i] : gradient;
+	return stage->apart
+		   ? copy(run, inputs_of(run, op->number)[layers_of(run, op->chunk)], gradient)
+		   : 0;
+}
 
-		if (back_layer(run, op, i, dout, dx) != 0)
-			return -1;
-	}
+static int
+give_backward(struct run *run, const struct pass_op *op)
+{
 	if (op->kind == PASS_BACKWARD)
 		end_slot(run, op);
-	return end_backward(run, op, gradient);
+	run->stage->s->backward = true;
+	return end_backward(run, op, run->stage->gradients[op->number]);
+}
+
+static int
+backward_pass(struct run *run, const struct pass_op *op)
+{
+	struct chunk_pass chunk;
+
+	if (take_backward(run, op) != 0 || fetch_next(run) != 0)
+		return -1;
+	chunk = backward_layers(run, op, run->layers[0]);
+	return chunk_run(run->stage, &chunk) == 0 ? give_backward(run, op) : -1;
 }
 
 static int
@@ -394,9 +454,23 @@ weight_pass(struct run *run, const struct pass_op *op)
 /* --- the step ----------------------------------------------------------------------------- */
 
 static int
+run_pair(struct run *run, const struct pass_op *forward, const struct pass_op *backward)
+{
+	struct chunk_pass f, b;
+
+	if (take_forward(run, forward) != 0 || take_backward(run, backward) != 0 ||
+	    fetch_next(run) != 0)
+		return -1;
+	f = forward_layers(run, forward, run->layers[0]);
+	b = backward_layers(run, backward, run->layers[1]);
+	if (chunks_pair(run->stage, &f, &b) != 0 || give_forward(run, forward) != 0)
+		return -1;
+	return give_backward(run, backward);
+}
+
+static int
 run_pass(struct run *run, const struct pass_op *op)
 {
-	say_where(run, op);
 	switch (op->kind) {
 	case PASS_FORWARD:
 		return forward_pass(run, op);
@@ -410,15 +484,18 @@ run_pass(struct run *run, const struct pass_op *op)
 static int
 passes(struct run *run)
 {
-	const struct passes *all = &run->stage->passes;
+	const struct pass_op *ops = run->stage->passes.ops;
 	int64_t i;
+	int result = 0;
 
-	for (i = 0; i < all->n; i++) {
-		run->next = run->stage->fetches && i + 1 < all->n ? &all->ops[i + 1] : NULL;
-		if (run_pass(run, &all->ops[i]) != 0)
-			return -1;
+	for (i = 0; i < run->stage->passes.n && result == 0; i = run->next) {
+		bool pair = is_pair(run, i);
+
+		run->next = i + 1 + pair;
+		say_where(run, i);
+		result = pair ? run_pair(run, &ops[i], &ops[i + 1]) : run_pass(run, &ops[i]);
 	}
-	return 0;
+	return result;
 }
 
 int
@@ -439,6 +516,9 @@ step_run(struct stage *stage, int number, const struct capture *capture)
 	run.used = arena_array(
 	    arena, (size_t)(stage->slots + stage->head_slots) + 1, sizeof(*run.used));
 	run.head_used = run.used + stage->slots;
+	run.layers[0] =
+	    arena_array(arena, 2 * (size_t)stage->places + 1, sizeof(*run.layers[0]));
+	run.layers[1] = run.layers[0] + stage->places;
 	result = weights_begin(stage->s, &stage->weights);
 	if (result == 0)
 		result = passes(&run);

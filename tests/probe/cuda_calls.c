@@ -4,10 +4,12 @@
  *
  * usage: cuda_calls [PLAN...]
  *
- * The backend's own files over fake_cuda.h and the kernels on this host: each call fails once, in a
- * process of its own; and every plan's step runs whole, with as many processes as it has ranks, and
- * must match the reference. Then one of its ranks stops for ever, and all others must end and say
- * which operation they were in. Prints "N passed, M failed" last.
+ * The backend's own files over fake_cuda.h and the kernels on this host: each call fails once, in
+ * a process of its own; and every plan's step runs whole, with as many processes as it has ranks,
+ * and must match the reference. Where the plan overlaps traffic of its experts, products run
+ * between the setting off of rows and the wait for most of them; else none do. Then one of its
+ * ranks stops for ever, and all others must end and say which operation they were in. Prints "N
+ * passed, M failed" last.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -231,6 +233,76 @@ try_call(size_t i)
 	_exit(WRONG);
 }
 
+/* --- what is posted while rows travel ------------------------------------------------------ */
+
+static const struct backend_ops *real;
+static struct {
+	bool travel;
+	int departures, beside, products; /* exchanges; those with products beside them; of this one */
+} rows;
+
+static enum op_state
+spy_collective(struct backend *b, enum stream stream, const struct collective *c)
+{
+	if (stream == STREAM_ROWS) {
+		rows.departures++;
+		rows.products = 0;
+		rows.travel = true;
+	}
+	return real->collective(b, stream, c);
+}
+
+static enum op_state
+spy_depend(struct backend *b, enum stream later, enum stream earlier)
+{
+	if (later == STREAM_COMPUTE && earlier == STREAM_ROWS) {
+		rows.beside += rows.travel && rows.products > 0;
+		rows.travel = false;
+	}
+	return real->depend(b, later, earlier);
+}
+
+static int
+spy_gemm(struct backend *b, const struct gemm *gemm)
+{
+	rows.products++;
+	return real->gemm(b, gemm);
+}
+
+static int
+spy_grouped(struct backend *b, const struct gemm *gemms, int n, enum grouped_engine engine)
+{
+	rows.products++;
+	return real->grouped(b, gemms, n, engine);
+}
+
+static const struct backend_ops *
+spying_backend(void)
+{
+	static struct backend_ops ops;
+
+	real = fake_backend();
+	ops = *real;
+	ops.collective = spy_collective;
+	ops.depend = spy_depend;
+	ops.gemm = spy_gemm;
+	ops.grouped = spy_grouped;
+	return &ops;
+}
+
+/* Exchanges outside pairs, at the step's beginning and end, have nothing beside them. */
+static bool
+travel_is_planned(const struct probe_plan *plan)
+{
+	const struct strategy *s = &plan->strategy;
+	bool planned = s->overlap & OVERLAP_EP && s->ep > 1;
+
+	if (planned ? 2 * rows.beside > rows.departures : rows.beside == 0)
+		return true;
+	printf("  %d of %d exchanges have products beside them\n", rows.beside, rows.departures);
+	return false;
+}
+
 /* --- whole steps -------------------------------------------------------------------------- */
 
 static const char *plan_path;
@@ -286,8 +358,10 @@ run_rank(void *context, const struct identity *identity, int listener)
 	job.plan = plan_read(arena, job.diags, plan_path);
 	if (!job.plan || skew_read(arena, job.diags, options.load_skew, NULL, &job.skew) != 0)
 		_exit(PROBE_USAGE);
-	job.backend.ops = fake_backend();
+	job.backend.ops = spying_backend();
 	status = probe_run(&job, &out);
+	if (status == PROBE_YES && !travel_is_planned(job.plan))
+		status = PROBE_NO;
 	if (fake_violation()[0])
 		printf("  rank %d: %s\n", identity->rank, fake_violation());
 	if (status != PROBE_YES && out.length)

@@ -127,11 +127,15 @@ short() { # FILE MODEL RANKS PINS OVERLAP: a plan whose step takes seconds
 
 plan faults $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,micro_batch=1
 verdict "a plan for the faults" $?
-many faults "$OBJ/tests/probe/faults" "$scratch/faults.json"
-many "faults under sanitizers of memory" "$OBJ/tests/probe/faults_memory" "$scratch/faults.json"
+short order-ep $tiny 4 tp=2,pp=1,ep=2,etp=1,vpp=1 dp,ep
+short order-pp "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,ep # a receive that blocks cannot come early
+many faults "$OBJ/tests/probe/faults" "$scratch/faults.json" "$scratch/order-ep.json" \
+	"$scratch/order-pp.json"
+many "faults under sanitizers of memory" "$OBJ/tests/probe/faults_memory" "$scratch/faults.json" \
+	"$scratch/order-ep.json" "$scratch/order-pp.json"
 if [ -x "$OBJ/tests/probe/faults_threads" ]; then
 	many "faults under a sanitizer of threads" env TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
-		"$OBJ/tests/probe/faults_threads" "$scratch/faults.json"
+		"$OBJ/tests/probe/faults_threads" "$scratch/faults.json" "$scratch/order-ep.json"
 fi
 
 # --- the cuda backend on this host --------------------------------------------------------------------
@@ -144,9 +148,12 @@ if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
 	short short-zbv "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,pp && schedule short-zbv zbv
 	short short-dualpipe "$scratch/deep.yaml" 4 tp=1,pp=4,ep=1,etp=1,vpp=1 none &&
 		schedule short-dualpipe dualpipe
+	short short-pairs $tiny 4 tp=2,pp=1,ep=2,etp=2,vpp=1 ep
+	short short-fetch "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 ep,pp
 	many "calls of the cuda backend" "$OBJ/tests/probe/cuda_calls" "$scratch/short-ep.json" \
 		"$scratch/short-pp.json" "$scratch/short-interleaved.json" "$scratch/short-zbv.json" \
-		"$scratch/short-dualpipe.json"
+		"$scratch/short-dualpipe.json" "$scratch/short-pairs.json" "$scratch/order-ep.json" \
+		"$scratch/short-fetch.json"
 fi
 
 # --- an estimate instead of a plan ----------------------------------------------------------------
@@ -221,6 +228,16 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout cp2 $tiny 4 tp=1,pp=1,cp=2,ep=2,etp=1,vpp=1
 	layout pp4 $tiny 4 tp=1,pp=4,cp=1,ep=1,etp=1,vpp=1
 	layout pp-overlap $tiny 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2 "" "--overlap dp,pp"
+	layout pairs $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew one" "--overlap dp,ep"
+	layout pairs-etp $tiny 8 tp=2,pp=1,cp=1,ep=2,etp=2,vpp=1 "" "--overlap ep"
+	layout pairs-cp $tiny 8 tp=2,pp=1,cp=2,ep=4,etp=1,vpp=1 "--load-skew zipf=1.2" "--overlap dp,ep"
+	layout pairs-pp $tiny 8 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=2 "" "--overlap dp,ep,pp"
+	layout pairs-everything $tiny 16 tp=2,pp=2,cp=2,ep=2,etp=2,vpp=2 "" "--overlap ep"
+	layout pairs-zero2 $tiny 8 tp=2,pp=2,cp=1,ep=2,etp=2,vpp=2,zero=2 "" "--overlap ep"
+	layout recompute-pairs $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,recompute=selective:layernorm+moe_act+core_attn "" \
+		"--overlap ep"
+	layout pairs-uneven tests/probe/mla.yaml 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2 "" "--overlap ep"
+	layout torchtitan-beside $tiny 4 tp=2,pp=1,ep=2,zero=3 "" "--framework torchtitan --overlap ep"
 	layout pp2-vpp2 $tiny 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2
 	layout etp-not-tp $tiny 8 tp=4,pp=1,cp=1,ep=2,etp=2,vpp=1
 	layout etp-beyond-tp $tiny 8 tp=1,pp=1,cp=2,ep=2,etp=4,vpp=1
@@ -279,6 +296,8 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 		"--framework torchtitan --schedule dualpipev"
 	layout torchtitan-dualpipev-pp4 "$deep" 8 tp=1,pp=4,ep=2,vpp=2 "" \
 		"--framework torchtitan --schedule dualpipev --overlap dp,pp"
+	layout torchtitan-dualpipev-pairs "$deep" 4 tp=1,pp=2,ep=2,vpp=2 "" \
+		"--framework torchtitan --schedule dualpipev --overlap ep"
 	layout dualpipe-tp2 "$deep" 8 tp=2,pp=2,cp=1,ep=2,etp=2,vpp=1 "" "" dualpipe
 	layout dualpipe-pp4 "$deep" 8 tp=1,pp=4,cp=1,ep=2,etp=1,vpp=1,zero=0 "" "--overlap dp,pp" dualpipe
 	layout mtp-dualpipe tests/probe/mtp.yaml 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" dualpipe
