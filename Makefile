@@ -62,8 +62,8 @@ objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 # Files a test links in front of the library, so that they stand in for objects of it.
 EXTRA_test_search = tests/unit/fake_evaluator.c
 EXTRA_test_identity = probe/identity.c
-EXTRA_test_rendezvous = probe/control.c probe/control_data.c probe/rendezvous.c probe/wire.c
 EXTRA_test_passes = probe/passes.c
+EXTRA_test_rendezvous = $(wildcard probe/control*.c) probe/rendezvous.c probe/wire.c
 
 SCRIPTS = $(wildcard tests/*.sh tests/*/*.sh src/model/*.sh) .ci/run
 MAN = $(wildcard man/*.[0-9])

@@ -2,7 +2,7 @@
 #ifndef MOEPLAN_CONTROL_PRIVATE_H
 #define MOEPLAN_CONTROL_PRIVATE_H
 
-/* What control.c and rendezvous.c share. */
+/* What control*.c and rendezvous.c share. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,6 +54,17 @@ struct control {
 
 /* Lock held: this rank fails, rank 0 is told. */
 void control_fail_text(struct control *control, const char *why);
+/* Lock held, these four. */
+void control_state_text(const struct state *state, char text[STATE_TEXT]);
+/* The reason, and where everybody was. */
+void control_describe(struct control *control, const char *why, char text[CONTROL_TEXT]);
+void control_set_failed(struct control *control, const char *why);
+/* Rank 0's account, to all. */
+void control_broadcast(struct control *control);
+_Noreturn void control_end_process(struct control *control);
+/* The watchdog thread; its argument is the control. */
+void *control_watch(void *control);
+
 /* Lock held: the first parcel of a peer has been used. */
 void control_drop_parcel(struct peer *peer);
 
