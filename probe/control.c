@@ -137,19 +137,26 @@ print_default(const char *text)
 	fflush(stderr);
 }
 
+void
+control_print(struct control *c)
+{
+	char text[CONTROL_TEXT + 64];
+
+	if (c->printed)
+		return;
+	c->printed = true;
+	snprintf(text, sizeof(text), "moeplan-probe: rank %d of %d stops: %s", c->rank, c->world,
+	    c->reason);
+	if (!(c->brief && c->told))
+		c->print(text);
+}
+
 /* Only one of the two threads prints; the other waits for the end of the process. */
 _Noreturn void
 control_end_process(struct control *c)
 {
-	char text[CONTROL_TEXT + 64];
-
 	pthread_mutex_lock(&c->lock);
-	if (!c->printed) {
-		c->printed = true;
-		snprintf(text, sizeof(text), "moeplan-probe: rank %d of %d stops: %s", c->rank,
-		    c->world, c->reason);
-		c->print(text);
-	}
+	control_print(c);
 	_exit(EXIT_ENVIRONMENT);
 }
 
@@ -190,6 +197,8 @@ control_new(const struct control_options *options)
 	c->world = options->world;
 	c->timeout_s = options->timeout_s;
 	c->print = options->print ? options->print : print_default;
+	c->brief = options->local_rank > 0 && !options->print;
+	c->stop_request = options->stop;
 	copy_text(c->own.phase, sizeof(c->own.phase), "start");
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
@@ -210,6 +219,8 @@ control_start(struct control *c)
 	if (pthread_create(&c->thread, NULL, control_watch, c) != 0)
 		return -1;
 	c->started = true;
+	if (c->stop_request)
+		c->stop_request->watched = 1;
 	return 0;
 }
 
@@ -242,6 +253,8 @@ control_close(struct control *c)
 {
 	int i;
 
+	if (c->stop_request)
+		c->stop_request->watched = 0;
 	pthread_mutex_lock(&c->lock);
 	for (i = 0; i < c->world; i++) {
 		c->peers[i].left = true;

@@ -2,6 +2,7 @@
 #ifndef MOEPLAN_CONTROL_H
 #define MOEPLAN_CONTROL_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,15 @@
  */
 struct control;
 
+/*
+ * A launcher that loses one rank ends the others by SIGTERM, before they could say who is missing.
+ * While `watched`, the handler of the signal sets `wanted` only: what is known is said, then the
+ * process ends.
+ */
+struct stop_request {
+	volatile sig_atomic_t watched, wanted;
+};
+
 struct control_options {
 	int rank, world;
 	const char *host;	/* of rank 0 */
@@ -23,7 +33,9 @@ struct control_options {
 	int listener;	  /* an open one, or -1: rank 0 opens it on `port` */
 	double timeout_s; /* for arriving, for every operation, and for signs of life */
 	const char *token, *version, *plan_sha256, *backend;
-	int local_rank;
+	int local_rank; /* above 0: what rank 0 has told everybody is not printed once more */
+	struct stop_request *stop; /* may be NULL */
+	bool *told;		   /* set when the reason is one that every rank was told; may be NULL */
 	/* What this process prints once when all has failed; the default writes to standard error.
 	 */
 	void (*print)(const char *text);

@@ -44,7 +44,10 @@ struct control {
 	bool started;
 	atomic_bool stop, failed;
 	bool final; /* `reason` is rank 0's account */
-	bool printed;
+	bool printed, told; /* `reason` was sent to all ranks */
+	bool brief;
+	struct stop_request *stop_request;
+	double stop_wanted_s;
 	char reason[CONTROL_TEXT];
 	double failed_s, since_s, next_beat_s;
 	struct state own;
@@ -54,13 +57,15 @@ struct control {
 
 /* Lock held: this rank fails, rank 0 is told. */
 void control_fail_text(struct control *control, const char *why);
-/* Lock held, these four. */
+/* Lock held, these five. */
 void control_state_text(const struct state *state, char text[STATE_TEXT]);
 /* The reason, and where everybody was. */
 void control_describe(struct control *control, const char *why, char text[CONTROL_TEXT]);
 void control_set_failed(struct control *control, const char *why);
 /* Rank 0's account, to all. */
 void control_broadcast(struct control *control);
+/* Prints the reason, once. */
+void control_print(struct control *control);
 _Noreturn void control_end_process(struct control *control);
 /* The watchdog thread; its argument is the control. */
 void *control_watch(void *control);

@@ -74,7 +74,7 @@ handle(struct control *c, int from, enum message_kind kind, char *bytes, size_t 
 	case MESSAGE_ABORT:
 		control_set_failed(c, bytes);
 		snprintf(c->reason, sizeof(c->reason), "%s", bytes);
-		c->final = true;
+		c->final = c->told = true;
 		pthread_cond_broadcast(&c->changed);
 		return false;
 	case MESSAGE_BYE:
@@ -169,6 +169,23 @@ send_states(struct control *c)
 	}
 }
 
+/* Lock held. Who is missing is known soon when that is why the launcher stops us. */
+static void
+check_stop(struct control *c)
+{
+	char text[CONTROL_TEXT], state[STATE_TEXT];
+
+	if (!c->stop_request || !c->stop_request->wanted)
+		return;
+	if (c->stop_wanted_s <= 0)
+		c->stop_wanted_s = wire_now_s();
+	if (wire_now_s() - c->stop_wanted_s < SETTLE_S / 2)
+		return;
+	control_state_text(&c->own, state);
+	snprintf(text, sizeof(text), "rank %d was told to stop (SIGTERM) in %s", c->rank, state);
+	control_fail_text(c, text);
+}
+
 /* Lock held. After a failure: the others' last states, then the account, then the end. */
 static void
 after_failure(struct control *c)
@@ -177,6 +194,8 @@ after_failure(struct control *c)
 
 	if (c->rank == 0 && !c->final && late > SETTLE_S)
 		control_broadcast(c);
+	if (c->final)
+		control_print(c);
 	if (late > GRACE_S + (c->final ? 0 : 2 * GRACE_S)) {
 		pthread_mutex_unlock(&c->lock);
 		control_end_process(c);
@@ -212,6 +231,8 @@ serve(struct control *c, struct pollfd *polls, int *ranks)
 			read_peer(c, ranks[i]);
 	if (!atomic_load(&c->failed))
 		check_clocks(c);
+	if (!atomic_load(&c->failed))
+		check_stop(c);
 	send_states(c);
 	if (atomic_load(&c->failed))
 		after_failure(c);

@@ -44,6 +44,8 @@ struct program {
 	struct skew skew;
 	struct backend backend;
 	char *const *argv;
+	struct identity identity;
+	bool mute; /* what the plan and the options are refused for, another rank of this host says */
 };
 
 static void
@@ -77,7 +79,8 @@ print_diags(const struct program *p)
 static int
 stop(const struct program *p, enum probe_status status)
 {
-	print_diags(p);
+	if (!p->mute)
+		print_diags(p);
 	return (int)status;
 }
 
@@ -116,6 +119,14 @@ print_help(void)
 	return PROBE_YES;
 }
 
+/* deepspeed and torch.distributed.launch say in front what they say in LOCAL_RANK as well. */
+static bool
+is_launchers(const char *argument)
+{
+	return strncmp(argument, "--local_rank=", 13) == 0 ||
+	       strncmp(argument, "--local-rank=", 13) == 0;
+}
+
 static int
 read_arguments(struct program *p, int argc, char **argv, struct arguments *arguments)
 {
@@ -124,6 +135,10 @@ read_arguments(struct program *p, int argc, char **argv, struct arguments *argum
 	struct field_context context = {p->arena, p->diags};
 	struct loc nowhere = {NULL, 0, 0};
 
+	if (argc > 1 && is_launchers(argv[1])) {
+		argv++;
+		argc--;
+	}
 	probe_options_init(&p->options);
 	if (options_parse(sets, argc - 1, argv + 1, arguments, &context) != 0)
 		return -1;
@@ -190,6 +205,20 @@ write_result(struct program *p, const struct str *out)
 											       : -1;
 }
 
+static struct stop_request stop_request;
+
+/* Set for the time that somebody looks; else the signal ends the process. */
+static void
+told_to_stop(int number)
+{
+	if (stop_request.watched) {
+		stop_request.wanted = 1;
+		return;
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
 static int
 run_rank(void *context, const struct identity *identity, int listener)
 {
@@ -201,13 +230,17 @@ run_rank(void *context, const struct identity *identity, int listener)
 	    .skew = p->skew,
 	    .backend = p->backend,
 	    .identity = *identity,
-	    .listener = listener};
+	    .listener = listener,
+	    .stop = &stop_request};
 	struct str out = str_new(p->arena);
 	enum probe_status status;
 
+	p->mute = false;
 	if (identity->rank == 0)
 		plan_notes(p->plan, p->diags);
+	signal(SIGTERM, told_to_stop);
 	status = probe_run(&job, &out);
+	p->mute = job.told && identity->local_rank > 0;
 
 	if (out.length && write_result(p, &out) != 0)
 		status = PROBE_ENVIRONMENT;
@@ -324,23 +357,24 @@ run_alone(struct program *p, int devices)
 static int
 run_program(struct program *p, const char *path)
 {
-	struct identity identity;
 	enum probe_status status;
 	int devices;
 
 	p->plan = plan_read(p->arena, p->diags, path);
-	if (!p->plan || identity_read(p->arena, p->diags, look_up, NULL, &identity) != 0)
+	if (!p->plan || identity_read(p->arena, p->diags, look_up, NULL, &p->identity) != 0)
 		return stop(p, PROBE_USAGE);
 	if (plan_runnable(p->plan, p->diags) != 0)
 		return stop(p, PROBE_NO);
 	if (skew_check(&p->skew, p->plan->model, &p->plan->strategy, p->diags) != 0)
 		return stop(p, PROBE_USAGE);
+	p->mute = false; /* a GPU may be missing on this rank alone */
 	status = choose_backend(p, &devices);
 	if (status != PROBE_YES)
 		return stop(p, status);
+	p->mute = p->identity.local_rank > 0;
 	if (p->backend.ops->times_count && plan_timed(p->plan, p->diags) != 0)
 		return stop(p, PROBE_NO);
-	return identity.launcher ? run_launched(p, &identity) : run_alone(p, devices);
+	return p->identity.launcher ? run_launched(p, &p->identity) : run_alone(p, devices);
 }
 
 int
@@ -358,6 +392,8 @@ main(int argc, char **argv)
 	p->arena = arena;
 	p->argv = argv;
 	p->diags = diags_new(arena);
+	p->mute = identity_read(arena, diags_new(arena), look_up, NULL, &p->identity) == 0 &&
+		  p->identity.local_rank > 0;
 	if (read_arguments(p, argc, argv, &arguments) != 0)
 		status = stop(p, PROBE_USAGE);
 	else if (p->options.help)

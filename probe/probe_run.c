@@ -170,7 +170,7 @@ run_phases(struct probe_job *job, struct session *s, struct probe_result *result
 }
 
 static struct control *
-meet(const struct probe_job *job, char why[CONTROL_TEXT])
+meet(struct probe_job *job, char why[CONTROL_TEXT])
 {
 	const struct identity *id = &job->identity;
 	struct control_options options = {.rank = id->rank,
@@ -185,6 +185,8 @@ meet(const struct probe_job *job, char why[CONTROL_TEXT])
 	    .plan_sha256 = job->plan->sha256,
 	    .backend = job->backend.ops->name,
 	    .local_rank = id->local_rank,
+	    .stop = job->stop,
+	    .told = &job->told,
 	    .print = job->print};
 
 	return control_open(&options, why);

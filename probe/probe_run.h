@@ -29,6 +29,8 @@ struct probe_job {
 	struct identity identity;
 	int listener;
 	void (*print)(const char *text); /* see control_options */
+	struct stop_request *stop;	 /* see there; may be NULL */
+	bool told;			 /* out: why it ends was told to every rank */
 	/* For tests: called on every rank between the phases, may do harm. NULL in the program. */
 	void (*between)(struct session *session, const char *phase);
 };

@@ -242,7 +242,7 @@ host_ranks(struct control *c, const struct control_options *o, int listener, cha
 			result = check_seated(c, why);
 	}
 	free_guests(&guests, true);
-	tell_all(c, result < 0 ? MESSAGE_REFUSE : MESSAGE_WELCOME, result < 0 ? why : "");
+	tell_all(c, result < 0 ? MESSAGE_CALL_OFF : MESSAGE_WELCOME, result < 0 ? why : "");
 	return result < 0 ? -1 : 0;
 }
 
@@ -267,7 +267,8 @@ host(struct control *c, const struct control_options *o, char why[CONTROL_TEXT])
 
 /* The answer to our hello: 0 welcome, -1 with the reason. */
 static int
-await_welcome(struct control *c, double deadline_s, char why[CONTROL_TEXT])
+await_welcome(
+    struct control *c, const struct control_options *o, double deadline_s, char why[CONTROL_TEXT])
 {
 	struct peer *peer = &c->peers[0];
 	enum message_kind kind;
@@ -282,6 +283,8 @@ await_welcome(struct control *c, double deadline_s, char why[CONTROL_TEXT])
 	}
 	if (kind != MESSAGE_WELCOME)
 		snprintf(why, CONTROL_TEXT, "%.1500s", bytes);
+	if (kind == MESSAGE_CALL_OFF && o->told)
+		*o->told = true;
 	free(bytes);
 	return kind == MESSAGE_WELCOME ? 0 : -1;
 }
@@ -327,7 +330,7 @@ visit(struct control *c, const struct control_options *o, char why[CONTROL_TEXT]
 		snprintf(why, CONTROL_TEXT, "rank 0 went away while ranks were arriving");
 		return -1;
 	}
-	return await_welcome(c, deadline, why);
+	return await_welcome(c, o, deadline, why);
 }
 
 struct control *

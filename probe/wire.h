@@ -11,6 +11,7 @@ enum message_kind {
 	MESSAGE_HELLO = 1, /* who I am */
 	MESSAGE_WELCOME,   /* everybody is there */
 	MESSAGE_REFUSE,	   /* why not */
+	MESSAGE_CALL_OFF,  /* nobody starts, and why */
 	MESSAGE_STATE,	   /* where I am; also a sign of life */
 	MESSAGE_DATA,	   /* my part of a gathering */
 	MESSAGE_SHARE,	   /* rank 0's answer to all */

@@ -52,6 +52,15 @@ sleep_for_ever(struct session *s)
 		sleep(1);
 }
 
+static struct stop_request stop_request;
+
+static void
+be_told_to_stop(struct session *s)
+{
+	stop_request.wanted = 1;
+	sleep_for_ever(s);
+}
+
 static void
 cut(struct session *s)
 {
@@ -93,6 +102,8 @@ static const struct fault faults[] = {
 	"missing in every operation: rank 1\n", PROBE_ENVIRONMENT, -1},
     {"a collective in the wrong order", 1, "groups", wrong_order, "time-out on rank",
 	"rank 1: groups: all_reduce on tp", PROBE_ENVIRONMENT, -1},
+    {"a launcher ends a rank", 1, "groups", be_told_to_stop, "rank 1 was told to stop (SIGTERM) in",
+	"rank 1\n", PROBE_ENVIRONMENT, -1},
     {"a connection is cut", 2, "groups", cut, "is missing: its connection", NULL, PROBE_ENVIRONMENT,
 	-1},
     {"wrong numbers", 1, "groups", lie, "", NULL, PROBE_NO, -1},
@@ -141,6 +152,7 @@ run_rank(void *context, const struct identity *identity, int listener)
 	    .identity = *identity,
 	    .listener = listener,
 	    .print = report_end_of_process,
+	    .stop = &stop_request,
 	    .between = between};
 	struct str out = str_new(arena);
 	enum probe_status status;

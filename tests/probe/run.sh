@@ -170,6 +170,12 @@ expect "no plan" 2 "no plan is given" "$PROBE"
 expect "not a plan" 2 "is no plan" "$PROBE" examples/models/mixtral-8x7b.json
 expect "a world of another size" 1 "the plan takes TP 2 x CP 1 x PP 2 x DP 2 = 8" \
 	env RANK=0 WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_WORLD_SIZE=4 "$PROBE" "$scratch/eight.json" --backend cpu
+expect "what deepspeed puts in front" 1 "the plan takes TP 2 x CP 1 x PP 2 x DP 2 = 8" env RANK=0 \
+	WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_SIZE=4 "$PROBE" --local_rank=0 "$scratch/eight.json" --backend cpu
+expect "what another rank of the host says" 1 "" env RANK=1 WORLD_SIZE=4 LOCAL_RANK=1 LOCAL_WORLD_SIZE=4 \
+	"$PROBE" "$scratch/eight.json" --backend cpu
+[ ! -s "$scratch/log" ]
+verdict "it is not said twice" $?
 expect "a lost rank" 2 "promised ranks" env OMPI_COMM_WORLD_SIZE=8 "$PROBE" "$scratch/eight.json"
 expect "an sbatch shell" 2 "start it with srun" env SLURM_NTASKS=8 "$PROBE" "$scratch/eight.json"
 expect "half a launcher" 2 "'RANK' is set, but 'WORLD_SIZE' is not" env RANK=1 "$PROBE" "$scratch/eight.json"
