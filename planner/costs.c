@@ -153,6 +153,7 @@ costs_init(
 	c->mtp_state = state_bytes(&e->mtp_own, s);
 	c->head_bytes = head_activations(e, z);
 	c->logits_bytes = logits_bytes(e, s, z);
+	c->dlogits_bytes = 2 * z->M * (double)e->model->vocab / z->tp;
 	/* a projection's two inputs before and after their norms, and a head input */
 	c->mtp_bytes = 2 * z->T * (double)e->model->hidden * (2 + 2) + c->head_bytes;
 	c->handoff_bytes = 2 * z->T * (double)e->model->hidden;

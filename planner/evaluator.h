@@ -154,6 +154,7 @@ struct costs {
 	double full_recompute_s[EVALUATOR_KINDS];
 	struct state embedding_state, head_state, mtp_state;
 	double head_bytes, logits_bytes, mtp_bytes;
+	double dlogits_bytes; /* their gradient alone, in bf16 */
 	double handoff_s, handoff_bytes; /* one stage hand-off, one direction */
 	int handoff_level;
 	/* weight-gradient buffers by set of layer kinds, filled as stages ask */

@@ -8,6 +8,8 @@
  * then context, libraries and communicators, and fragmentation: activations
  * x (1/0.94 - 1). A maximum over events, not a sum of maxima: savings of
  * recompute saturate at the next event. Alive passes come from the schedule.
+ * Where it leaves the gradients of weights for later, a pass of the head keeps
+ * the logits' gradient until then: its product with the head's input is one of them.
  * Sources: MooreThreads/SimuMax (mem_factor), measured allocator peaks.
  * Ignored: the optimizer step's own temporaries (below the other two events).
  */
@@ -118,21 +120,26 @@ peak_events(const struct evaluator *e, const struct strategy *s, const struct co
     const struct activations *acts, const struct layout *layout, int stage, const bool *present,
     struct stage_memory *m)
 {
-	double bytes[LAYOUT_MAX_CHUNKS], alive, surplus, buffers, logits = 0;
+	double bytes[LAYOUT_MAX_CHUNKS], waiting[LAYOUT_MAX_CHUNKS], surplus, buffers, logits = 0;
 	struct pipeline pipeline = pipeline_of(s);
 	int chunks[LAYOUT_MAX_CHUNKS], n = rank_chunks(s, layout, stage, chunks);
+	double heads = 1 + (e->has_mtp ? (double)e->model->mtp_layers : 0);
+	struct alive alive;
 
-	for (int v = 0; v < n; v++)
+	for (int v = 0; v < n; v++) {
 		bytes[v] = chunk_bytes(e, s, c, acts, layout, chunks[v]);
-	alive = schedule_peak(
-	    &pipeline, layout_stage(layout, chunks[0]), bytes, &m->in_flight);
+		waiting[v] = chunk_has_head(layout, chunks[v]) ? heads * c->dlogits_bytes : 0;
+	}
+	alive = schedule_alive(&pipeline, layout_stage(layout, chunks[0]), bytes, waiting);
+	m->in_flight = alive.passes;
 	surplus = backward_surplus(e, s, c, acts, present, &buffers);
 	if (m->has_head)
-		logits = c->logits_bytes * (1 + (e->has_mtp ? (double)e->model->mtp_layers : 0));
-	m->parts[MEMORY_ACTIVATIONS] = alive + (logits >= surplus ? 0 : surplus - buffers);
-	m->parts[MEMORY_LOGITS] = logits >= surplus ? logits : 0;
+		logits = c->logits_bytes * heads;
+	m->parts[MEMORY_ACTIVATIONS] =
+	    alive.bytes - alive.waiting_bytes + (logits >= surplus ? 0 : surplus - buffers);
+	m->parts[MEMORY_LOGITS] = alive.waiting_bytes + (logits >= surplus ? logits : 0);
 	m->parts[MEMORY_MOE_BUFFERS] = logits >= surplus ? 0 : buffers;
-	return alive + fmax(logits, surplus);
+	return alive.bytes + fmax(logits, surplus);
 }
 
 static void

@@ -19,7 +19,8 @@
  * hold stages r and p-1-r and feed micro-batches from both ends. By symmetry it
  * is DualPipeV on half the ranks with half the micro-batches, the order there.
  * What a pass keeps is freed after its weight gradients: in ZB's table 34 against
- * 32 bytes an element wait for them, so nothing is taken off in between.
+ * 32 bytes an element wait for them, so nothing is taken off in between. What waits
+ * beside that, the gradients of logits, is the caller's to say.
  */
 #include "planner/schedule.h"
 
@@ -303,11 +304,6 @@ all_equal(const double *values, int n)
 	return true;
 }
 
-struct alive {
-	double bytes;
-	int passes;
-};
-
 static void
 add_alive(struct alive *alive, const struct schedule_op *op, const double *bytes, int sign)
 {
@@ -317,35 +313,67 @@ add_alive(struct alive *alive, const struct schedule_op *op, const double *bytes
 	alive->passes += sign;
 }
 
-double
-schedule_peak(const struct pipeline *pipeline, int stage, const double *bytes, int *passes)
+static void
+add_waiting(struct alive *alive, const struct schedule_op *op, const double *waiting)
 {
-	/* what is alive repeats from group to group once the pipeline is full */
-	struct pipeline p = *pipeline;
+	double bytes = waiting ? waiting[op->virtual_stage] : 0;
+
+	if (op->pass == PASS_WEIGHT)
+		bytes = -bytes;
+	else if (op->pass != PASS_INPUT)
+		return;
+	alive->bytes += bytes;
+	alive->waiting_bytes += bytes;
+}
+
+static struct alive
+walk_alive(const struct pipeline *p, int stage, const double *bytes, const double *waiting)
+{
 	struct schedule_walk walk;
 	struct schedule_op op;
 	struct alive alive = {0}, peak = {0};
-	int64_t warmup = schedule_warmup(&p, stage), total = total_passes(&p);
 
-	if (p.order == ORDER_1F1B && (p.vpp == 1 || all_equal(bytes, p.vpp))) {
-		*passes = (int)least(warmup + !p.paired, total);
-		return *passes * bytes[0];
-	}
-	p.micro_batches = least(p.micro_batches, 4 * (int64_t)p.group);
-	schedule_begin(&walk, &p, stage);
+	schedule_begin(&walk, p, stage);
 	while (schedule_next(&walk, &op)) {
 		/* Megatron's pairs go layer by layer: one is freed as another is kept */
-		bool trades = p.paired && op.pass == PASS_PAIR;
+		bool trades = p->paired && op.pass == PASS_PAIR;
 
 		if (op.pass == PASS_FORWARD || op.pass == PASS_PAIR)
 			add_alive(&alive, &op, bytes, 1);
 		if (trades)
 			add_alive(&alive, &op, bytes, -1);
-		if (alive.bytes > peak.bytes)
+		/* a pass of weights alone brings nothing that is not there yet */
+		if (alive.bytes > peak.bytes && op.pass != PASS_WEIGHT)
 			peak = alive;
+		add_waiting(&alive, &op, waiting);
 		if (!trades && op.pass != PASS_FORWARD && op.pass != PASS_INPUT)
 			add_alive(&alive, &op, bytes, -1);
 	}
-	*passes = peak.passes;
-	return peak.bytes;
+	return peak;
+}
+
+struct alive
+schedule_alive(
+    const struct pipeline *pipeline, int stage, const double *bytes, const double *waiting)
+{
+	/* what is alive repeats from group to group once the pipeline is full */
+	struct pipeline p = *pipeline;
+	int64_t warmup = schedule_warmup(&p, stage), total = total_passes(&p);
+
+	if (p.order == ORDER_1F1B && (p.vpp == 1 || all_equal(bytes, p.vpp))) {
+		int passes = (int)least(warmup + !p.paired, total);
+
+		return (struct alive){.bytes = passes * bytes[0], .passes = passes};
+	}
+	p.micro_batches = least(p.micro_batches, 4 * (int64_t)p.group);
+	return walk_alive(&p, stage, bytes, waiting);
+}
+
+double
+schedule_peak(const struct pipeline *pipeline, int stage, const double *bytes, int *passes)
+{
+	struct alive alive = schedule_alive(pipeline, stage, bytes, NULL);
+
+	*passes = alive.passes;
+	return alive.bytes;
 }

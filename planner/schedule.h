@@ -75,8 +75,16 @@ int64_t schedule_warmup(const struct pipeline *pipeline, int stage);
 
 /*
  * Most bytes alive on a stage when a pass of virtual stage v keeps bytes[v]
- * from its forward to its last backward; *passes: how many are alive then.
+ * from its forward to its last backward, and waiting[v] more (NULL: no more)
+ * from the gradients of its input to those of the weights.
  */
+struct alive {
+	double bytes, waiting_bytes; /* of which wait */
+	int passes;
+};
+struct alive schedule_alive(
+    const struct pipeline *pipeline, int stage, const double *bytes, const double *waiting);
+/* The same without what waits; *passes: how many are alive then. */
 double schedule_peak(
     const struct pipeline *pipeline, int stage, const double *bytes, int *passes);
 

@@ -167,6 +167,30 @@ Test(schedule, alive_passes_of_split_backwards)
 		}
 }
 
+/*
+ * ZB-H1 leaves the weights of r micro-batches for later on stage r, ZB-V on its first stage those of
+ * none: the gradients of logits wait on the last stage of the one, on no stage of the other.
+ */
+Test(schedule, what_waits_for_weights)
+{
+	static const double one[2] = {1, 1}, nothing[2] = {0, 0}, last[2] = {0, 0.5};
+
+	for (int pp = 2; pp <= 8; pp *= 2)
+		for (int r = 0; r < pp; r++) {
+			struct pipeline h1 = pipeline(ORDER_ZERO_BUBBLE, pp, 1, 8 * pp);
+			struct pipeline zbv = pipeline(ORDER_ZBV, pp, 2, 8 * pp);
+			struct alive alive = schedule_alive(&h1, r, one, one);
+
+			cr_assert_eq(alive.passes, pp);
+			cr_assert_float_eq(alive.waiting_bytes, r, 1e-9);
+			cr_assert_float_eq(alive.bytes, pp + r, 1e-9);
+			alive = schedule_alive(&h1, r, one, nothing);
+			cr_assert_float_eq(alive.waiting_bytes, 0, 1e-9);
+			alive = schedule_alive(&zbv, 0, one, last);
+			cr_assert_float_eq(alive.waiting_bytes, 0, 1e-9);
+		}
+}
+
 /* Pairs trade a micro-batch layer by layer: no more is alive than without. */
 Test(schedule, pairs_keep_no_more)
 {
