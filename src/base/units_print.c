@@ -108,24 +108,6 @@ not_finite(double value)
 }
 
 const char *
-units_gib_number(struct arena *arena, double bytes)
-{
-	double tenths = ceil(bytes * 10 / GIB);
-
-	if (!isfinite(bytes))
-		return not_finite(bytes);
-	if (tenths == 0)
-		return "0.0"; /* and not -0.0 */
-	return arena_printf(arena, "%.1f", tenths / 10);
-}
-
-const char *
-units_gib(struct arena *arena, double bytes)
-{
-	return arena_printf(arena, "%s GiB", units_gib_number(arena, bytes));
-}
-
-const char *
 units_seconds(struct arena *arena, double seconds)
 {
 	if (!isfinite(seconds))
@@ -157,6 +139,28 @@ units_grouped(struct arena *arena, int64_t value)
 	if (value < 0)
 		text[--length] = '-';
 	return arena_strdup(arena, text + length);
+}
+
+const char *
+units_gib_number(struct arena *arena, double bytes)
+{
+	double tenths = ceil(bytes * 10 / GIB);
+	double whole = trunc(tenths / 10);
+
+	if (!isfinite(bytes))
+		return not_finite(bytes);
+	if (tenths == 0)
+		return "0.0"; /* and not -0.0 */
+	if (fabs(whole) < 1000 || fabs(whole) > 1e15)
+		return arena_printf(arena, "%.1f", tenths / 10);
+	return arena_printf(arena, "%s.%d", units_grouped(arena, (int64_t)whole),
+	    (int)fabs(tenths - 10 * whole));
+}
+
+const char *
+units_gib(struct arena *arena, double bytes)
+{
+	return arena_printf(arena, "%s GiB", units_gib_number(arena, bytes));
 }
 
 const char *

@@ -317,13 +317,13 @@ judge_deepspeed(struct reshard *out, const struct strategy *o, const struct stra
 	    o->zero != n->zero) {
 		out->optimizer = RESHARD_CONVERTS;
 		out->optimizer_advice =
-		    "a universal checkpoint (ds_to_universal.py; experts of AutoEP "
+		    "make a universal checkpoint (ds_to_universal.py; experts of AutoEP "
 		    "since 0.19, native MoE layers are not covered): expert "
 		    "optimizer states are saved a file an expert-parallel rank";
 	}
 	if (o->tp != n->tp || o->pp != n->pp) {
 		out->weights = RESHARD_CONVERTS;
-		out->weights_advice = "a universal checkpoint, or weights in Hugging Face form";
+		out->weights_advice = "make a universal checkpoint, or convert them to Hugging Face's form and from it";
 	} else if (o->ep != n->ep) {
 		out->weights_advice =
 		    "experts are saved a file each under their global number: any "
@@ -337,9 +337,9 @@ judge(struct reshard *out, const struct strategy *o, const struct strategy *n)
 	if (o->framework != n->framework) {
 		out->weights = out->optimizer = RESHARD_CONVERTS;
 		out->weights_advice =
-		    "weights in Hugging Face form: the frameworks do not read each "
-		    "other's checkpoints";
-		out->optimizer_advice = "the optimizer starts afresh";
+		    "convert them to Hugging Face's form and from it: the frameworks do not read "
+		    "each other's checkpoints";
+		out->optimizer_advice = "it starts afresh";
 	} else if (o->framework == FRAMEWORK_MEGATRON) {
 		judge_megatron(out, o, n);
 	} else if (o->framework == FRAMEWORK_DEEPSPEED) {

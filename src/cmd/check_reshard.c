@@ -77,9 +77,9 @@ print_rows(struct request *request, const struct reshard *reshard)
 static void
 print_load(struct request *request, const char *label, enum reshard_load load, const char *advice)
 {
-	static const char *const words[] = {[RESHARD_LOADS] = "load as they are",
-	    [RESHARD_WITH] = "load with",
-	    [RESHARD_CONVERTS] = "not as they are"};
+	static const char *const words[] = {[RESHARD_LOADS] = "loaded as saved",
+	    [RESHARD_WITH] = "loaded with",
+	    [RESHARD_CONVERTS] = "not loaded as saved"};
 
 	if (advice)
 		text_line(request, label, "%s%s %s", words[load], load == RESHARD_WITH ? "" : ":",

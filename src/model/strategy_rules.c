@@ -145,8 +145,8 @@ is_untold(const struct grid_rule *rule, const struct model *model)
 }
 
 /* Rules that are broken with the option changed; what follows from it is derived anew. */
-static int
-broken_with(const struct strategy *s, const struct model *model, const char *option, int64_t value)
+int
+degree_breaks(const struct strategy *s, const struct model *model, const char *option, int64_t value)
 {
 	struct strategy changed = *s;
 	int64_t *degree = degree_of(&changed, option);
@@ -170,8 +170,8 @@ struct candidates {
 	int64_t first, last, step, divide;
 };
 
-/* The nearest below and above `value` of those that break the fewest rules; 0 for none. */
-static void
+/* The nearest below and above `value` of those that break the fewest rules; 0 for none. How many. */
+static int
 find_nearest(const struct strategy *s, const struct model *model, const char *option,
     int64_t value, const struct candidates *candidates, int64_t nearest[2])
 {
@@ -183,7 +183,7 @@ find_nearest(const struct strategy *s, const struct model *model, const char *op
 
 		if (c == value || (candidates->divide > 0 && candidates->divide % c != 0))
 			continue;
-		broken = broken_with(s, model, option, c);
+		broken = degree_breaks(s, model, option, c);
 		if (broken > fewest)
 			continue;
 		if (broken < fewest)
@@ -194,6 +194,7 @@ find_nearest(const struct strategy *s, const struct model *model, const char *op
 		else if (nearest[1] == 0)
 			nearest[1] = c;
 	}
+	return fewest;
 }
 
 static void
@@ -205,6 +206,18 @@ hint_nearest(struct diags *diags, const char *option, const int64_t nearest[2])
 	else if (nearest[0] > 0 || nearest[1] > 0)
 		diag_last_hint(
 		    diags, "use --%s %lld", option, (long long)(nearest[0] + nearest[1]));
+}
+
+int
+divisors_break(const struct strategy *s, const struct model *model, const char *option,
+    int64_t number, int64_t value)
+{
+	struct candidates divisors = {1, 4 * value, 1, number};
+	int64_t nearest[2];
+
+	if (number < 1 || value < 1 || value > GRID_MAX_DEGREE)
+		return INT_MAX;
+	return find_nearest(s, model, option, value, &divisors, nearest);
 }
 
 void

@@ -30,6 +30,12 @@ void hint_divisors(struct diags *diags, const struct strategy *strategy, const s
 void hint_multiples(struct diags *diags, const struct strategy *strategy,
     const struct model *model, const char *option, int64_t factor, int64_t value);
 
+/* Rules that stay broken with the option changed, and at the best of those divisors. */
+int degree_breaks(const struct strategy *strategy, const struct model *model, const char *option,
+    int64_t value);
+int divisors_break(const struct strategy *strategy, const struct model *model, const char *option,
+    int64_t number, int64_t value);
+
 static inline bool
 divides(int64_t divisor, int64_t number)
 {

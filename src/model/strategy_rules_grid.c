@@ -193,11 +193,17 @@ hint_experts(const struct strategy *s, const struct model *model, struct diags *
 {
 	int64_t without_etp = grid_product(s->ep, grid_product(s->egtp, s->pp));
 	int64_t rest = grid_product(s->etp, grid_product(s->egtp, s->pp));
+	bool etp = s->etp > 1 && divides(without_etp, s->world);
+	bool ep = divides(rest, s->world);
 
-	if (s->etp > 1 && divides(without_etp, s->world))
+	/* the one that leaves fewer rules broken */
+	if (etp && ep)
+		etp = degree_breaks(s, model, "etp", 1) <=
+		      divisors_break(s, model, "ep", s->world / rest, s->ep);
+	if (etp)
 		diag_last_hint(diags, "--etp 1 makes it %lld GPU%s", (long long)without_etp,
 		    without_etp == 1 ? "" : "s");
-	else if (divides(rest, s->world))
+	else if (ep)
 		hint_divisors(diags, s, model, "ep", s->world / rest, s->ep);
 	else
 		hint_worlds(diags, s, model, expert_copy(s));

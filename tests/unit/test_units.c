@@ -202,7 +202,10 @@ Test(units, a_need_is_never_shown_smaller_than_it_is)
 	    {79.95 * GIB, "80.0 GiB"},
 	    {-0.01 * GIB, "0.0 GiB"},
 	    {-1.55 * GIB, "-1.5 GiB"},
-	    {12345.0 * GIB, "12345.0 GiB"},
+	    {999.9 * GIB, "999.9 GiB"},
+    {999.91 * GIB, "1,000.0 GiB"},
+    {12345.5 * GIB, "12,345.5 GiB"},
+    {-2048.5 * GIB, "-2,048.5 GiB"},
 	    {NAN, "nan GiB"},
 	    {INFINITY, "inf GiB"},
 	};
@@ -222,7 +225,7 @@ Test(units, gib_brackets_the_size)
 		double shown;
 
 		bytes = bytes * 6364136223846793005u + 1442695040888963407u;
-		double need = (double)(bytes >> 24);
+		double need = (double)(bytes >> 25);
 		cr_assert(units_parse_number(units_gib_number(arena, need), &shown));
 		cr_assert_geq(shown * GIB, need * (1 - 1e-15));
 		cr_assert_lt(shown * GIB, need + 0.1 * GIB + 1);
