@@ -11,10 +11,45 @@ const char *const memory_part_names[] = {"weights", "gradients", "optimizer", "w
 const char *const time_part_names[] = {"attention", "mlp", "experts", "memory_bound", "head",
     "recompute", "host", "all_to_all", "tensor_parallel", "context_parallel", "pipeline", "bubble",
     "data_parallel", "optimizer", "offload", "step_overhead", NULL};
-const char *const time_part_labels[] = {"attention", "dense MLP and shared experts", "expert GEMM",
-    "norms, permutation, casts", "output head and loss", "recompute", "host launches",
+static const char *const time_part_labels[] = {"attention", "dense MLP and shared experts",
+    "expert GEMM", "norms, permutation, casts", "output head and loss", "recompute", "host launches",
     "all-to-all", "tensor-parallel traffic", "context-parallel traffic", "stage hand-off", "bubble",
     "gradient and parameter traffic", "optimizer", "host memory", "once a step", NULL};
+
+/* "Mamba and attention" */
+const char *
+mixers_label(const struct model *model)
+{
+	static const char *const labels[3][2] = {{"Mamba", "Mamba and attention"},
+	    {"DeltaNet", "DeltaNet and attention"},
+	    {"lightning attention", "lightning and full attention"}};
+	bool attends = false;
+	int linear = -1;
+
+	for (int k = 0; k < model->n_kinds; k++)
+		switch (model->kinds[k].mixer.kind) {
+		case MIXER_MAMBA1:
+		case MIXER_MAMBA2:
+			linear = 0;
+			break;
+		case MIXER_GATED_DELTANET:
+			linear = 1;
+			break;
+		case MIXER_LIGHTNING:
+			linear = 2;
+			break;
+		default:
+			attends = attends || model->kinds[k].mixer.kind != MIXER_NONE;
+		}
+	return linear < 0 ? "attention" : labels[linear][attends];
+}
+
+const char *
+time_part_label(const struct model *model, enum time_part part)
+{
+	return model && part == TIME_ATTENTION ? mixers_label(model) : time_part_labels[part];
+}
+
 const char *const verdict_names[] = {"fits", "at-risk", "oom", "invalid", NULL};
 
 /* Out of memory when even the band's low end is too much, at risk when only its high end is. */

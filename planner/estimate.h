@@ -47,7 +47,12 @@ enum time_part {
 	TIME_PARTS
 };
 extern const char *const time_part_names[TIME_PARTS + 1];   /* JSON keys */
-extern const char *const time_part_labels[TIME_PARTS + 1];  /* for people */
+/*
+ * For people. What runs along the sequence is called by its name: "Mamba and attention";
+ * model NULL: "attention".
+ */
+const char *mixers_label(const struct model *model);
+const char *time_part_label(const struct model *model, enum time_part part);
 
 enum verdict { VERDICT_FITS, VERDICT_AT_RISK, VERDICT_OOM, VERDICT_INVALID };
 extern const char *const verdict_names[];

@@ -20,6 +20,7 @@ enum { MAX_LINES = 6, SECOND_LINE_AFTER = 4, LABEL_WIDTH = 15, MAX_PARTS_NAMED =
 /* Differences below this are none that a reader should act on. */
 #define SAME 5e-4
 #define WORTH_NAMING 0.15 /* of the whole difference */
+#define SET_OFF 1.5       /* times the whole difference that what grew must be, to say what fell */
 
 static int
 next_legal(const struct search *search, int axis, int from, int step)
@@ -110,30 +111,65 @@ change_text(struct arena *arena, double from_s, double to_s)
 	    arena, "%.*f -> %.*f s", to_s < 10 ? 2 : 1, from_s, to_s < 10 ? 2 : 1, to_s);
 }
 
-/* The parts of the step that grew most, as far as they explain the difference. */
-static void
-add_grown_parts(struct str *text, const struct estimate *winner, const struct estimate *other)
+/* A digit of what change_text() prints. */
+static bool
+is_seen(double from_s, double to_s)
 {
+	double digit_s = fmax(from_s, to_s) < 0.1 ? 1e-4 : to_s < 10 ? 0.01 : 0.1;
+
+	return fabs(to_s - from_s) >= digit_s;
+}
+
+/* The part that grew most (sign 1) or fell most (-1) of those that are not named; -1 none. */
+static int
+most_changed(const struct estimate *winner, const struct estimate *other, double sign,
+    const bool *named, double *by_s)
+{
+	int most = -1;
+
+	*by_s = 0;
+	for (int p = 0; p < TIME_PARTS; p++) {
+		double by = sign * (other->mean_s[p] - winner->mean_s[p]);
+
+		if (!named[p] && by > *by_s && is_seen(winner->mean_s[p], other->mean_s[p])) {
+			most = p;
+			*by_s = by;
+		}
+	}
+	return most;
+}
+
+static void
+add_part(struct str *text, const char *separator, const struct model *model, int part,
+    const struct estimate *winner, const struct estimate *other)
+{
+	str_addf(text, "%s%s %s", separator, time_part_label(model, (enum time_part)part),
+	    change_text(text->arena, winner->mean_s[part], other->mean_s[part]));
+}
+
+/*
+ * The parts of the step that grew most, as far as they explain the difference, and what fell
+ * most where they grew by more than that.
+ */
+static void
+add_changed_parts(struct str *text, const struct model *model, const struct estimate *winner,
+    const struct estimate *other)
+{
+	double whole = other->step_s - winner->step_s, sum = 0, by;
 	bool named[TIME_PARTS] = {false};
+	int part;
 
 	for (int n = 0; n < MAX_PARTS_NAMED; n++) {
-		int most = -1;
-		double whole = other->step_s - winner->step_s, grown = 0;
-
-		for (int p = 0; p < TIME_PARTS; p++) {
-			double by = other->mean_s[p] - winner->mean_s[p];
-
-			if (!named[p] && by > grown) {
-				most = p;
-				grown = by;
-			}
-		}
-		if (most < 0 || grown < WORTH_NAMING * whole)
-			return;
-		named[most] = true;
-		str_addf(text, "%s%s %s", n == 0 ? ": " : ", ", time_part_labels[most],
-		    change_text(text->arena, winner->mean_s[most], other->mean_s[most]));
+		part = most_changed(winner, other, 1, named, &by);
+		if (part < 0 || by < WORTH_NAMING * whole)
+			break;
+		named[part] = true;
+		sum += by;
+		add_part(text, n == 0 ? ": " : ", ", model, part, winner, other);
 	}
+	part = most_changed(winner, other, -1, named, &by);
+	if (part >= 0 && sum > SET_OFF * whole && by > WORTH_NAMING * sum)
+		add_part(text, "; less ", model, part, winner, other);
 }
 
 static const char *
@@ -169,7 +205,7 @@ add_possible(struct search *search, struct str *text, const struct estimate *win
 		return;
 	}
 	str_addf(text, "%s slower", percent_text(search->arena, slower));
-	add_grown_parts(text, winner, &other);
+	add_changed_parts(text, search->model, winner, &other);
 }
 
 /* Of the candidates with the value the one that misses by least; NULL when none was kept. */

@@ -323,7 +323,8 @@ judge_deepspeed(struct reshard *out, const struct strategy *o, const struct stra
 	}
 	if (o->tp != n->tp || o->pp != n->pp) {
 		out->weights = RESHARD_CONVERTS;
-		out->weights_advice = "make a universal checkpoint, or convert them to Hugging Face's form and from it";
+		out->weights_advice = "make a universal checkpoint, or convert them to Hugging "
+				      "Face's form and from it";
 	} else if (o->ep != n->ep) {
 		out->weights_advice =
 		    "experts are saved a file each under their global number: any "

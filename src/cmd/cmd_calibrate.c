@@ -65,7 +65,7 @@ note_parts(struct request *request, const char *name, const struct doc *report)
 
 		if (judged && judged->kind == DOC_BOOL && judged->boolean && label && label->text &&
 		    predicted && measured && predicted->number > 0)
-			note_off(request, name, time_part_label(label->text), predicted->number,
+			note_off(request, name, time_name_label(label->text), predicted->number,
 			    measured->number, false);
 	}
 }

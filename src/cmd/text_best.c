@@ -19,7 +19,8 @@ limited_by(struct request *request, const struct estimate *estimate)
 	int i;
 
 	for (i = 0; i < n && i < 2; i++)
-		str_addf(&text, "%s%s %.0f %%", i > 0 ? ", " : "", time_part_labels[order[i]],
+		str_addf(&text, "%s%s %.0f %%", i > 0 ? ", " : "",
+		    time_part_label(request->model, order[i]),
 		    100 * estimate->exposed_s[order[i]] / estimate->step_s);
 	return text.text;
 }

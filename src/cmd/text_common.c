@@ -204,13 +204,13 @@ overlap_text(struct arena *arena, unsigned overlap)
 }
 
 const char *
-time_part_label(const char *name)
+time_name_label(const char *name)
 {
 	int part;
 
 	for (part = 0; part < TIME_PARTS; part++)
 		if (strcmp(time_part_names[part], name) == 0)
-			return time_part_labels[part];
+			return time_part_label(NULL, (enum time_part)part);
 	return name;
 }
 

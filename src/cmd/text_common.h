@@ -32,7 +32,7 @@ const char *overlap_text(struct arena *arena, unsigned overlap);
  * "attention" of "attention", "expert GEMM" of "experts": a part of a step for people;
  * else the name.
  */
-const char *time_part_label(const char *name);
+const char *time_name_label(const char *name);
 const char *offload_text(struct arena *arena, const struct strategy *strategy);
 /* What is there only when asked for: ", zbv, offload optimizer", or "". */
 const char *asked_text(struct arena *arena, const struct strategy *strategy);

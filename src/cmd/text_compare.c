@@ -51,7 +51,7 @@ verdict(struct str *out, const struct comparison *c)
 	str_addf(out, "the prediction %s", c->holds ? "holds" : "does not hold");
 	for (i = 0; i < c->n; i++)
 		if (compare_outside(c, &c->rows[i])) {
-			str_addf(out, "%s%s", separator, time_part_label(c->rows[i].name));
+			str_addf(out, "%s%s", separator, time_name_label(c->rows[i].name));
 			separator = ", ";
 		}
 	str_addf(out, " (tolerance %.0f %%)\n", 100 * c->tolerance);
@@ -71,7 +71,7 @@ text_comparison(struct request *request, const struct comparison *c)
 		const struct compare_row *row = &c->rows[i];
 
 		table_row(table);
-		table_cell(table, time_part_label(row->name));
+		table_cell(table, time_name_label(row->name));
 		table_cell(table, value_text(request->arena, row, row->predicted));
 		table_cell(table, value_text(request->arena, row, row->measured));
 		table_cell(table, off_text(request->arena, row));

@@ -9,11 +9,10 @@
 #include "cmd/text_common.h"
 
 static const char *
-component_label(enum component component)
+component_label(enum component component, const struct model *model)
 {
 	static const char *const labels[COMPONENTS] = {
 	    [COMPONENT_EMBEDDING] = "input embedding",
-	    [COMPONENT_ATTENTION] = "attention",
 	    [COMPONENT_DENSE_MLP] = "dense MLP",
 	    [COMPONENT_ROUTER] = "router",
 	    [COMPONENT_EXPERTS] = "routed experts",
@@ -23,7 +22,7 @@ component_label(enum component component)
 	    [COMPONENT_HEAD] = "output head",
 	};
 
-	return labels[component];
+	return component == COMPONENT_ATTENTION ? mixers_label(model) : labels[component];
 }
 
 static const char *
@@ -153,8 +152,8 @@ add_components(struct request *request, struct table *table, const struct params
 	for (i = 0; i < COMPONENTS; i++) {
 		if (params->components[i] == 0)
 			continue;
-		add_count(
-		    request, table, component_label((enum component)i), params->components[i]);
+		add_count(request, table, component_label((enum component)i, request->model),
+		    params->components[i]);
 		table_cell(table, units_percent(request->arena,
 				      (double)params->components[i] / (double)params->total));
 	}

@@ -63,7 +63,11 @@ print_why_not(struct request *request, const struct plan *plan)
 
 	if (plan->n_why_not == 0)
 		return;
-	str_add(&request->out, "\nwhy not\n");
+	str_addf(&request->out, "\nwhy not%s\n",
+	    plan->n_best > 0 && plan->best[0].strategy.pp > 1 &&
+		    request->job.objective == OBJECTIVE_TIME
+		? "  seconds of a mean stage; those above are of the slowest"
+		: "");
 	for (i = 0; i < plan->n_why_not; i++)
 		str_addf(&request->out, "  %s\n", plan->why_not[i].text);
 }

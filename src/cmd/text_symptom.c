@@ -44,7 +44,8 @@ print_parts(struct request *request, const struct explained_plan *plan, int aim)
 	}
 	n = time_parts_sorted(estimate, order);
 	for (int i = 0; i < n && i < 6; i++)
-		str_addf(&line, "%s%s %s", line.length > 0 ? ", " : "", time_part_labels[order[i]],
+		str_addf(&line, "%s%s %s", line.length > 0 ? ", " : "",
+		    time_part_label(plan->model, order[i]),
 		    units_seconds(request->arena, estimate->exposed_s[order[i]]));
 	text_line(request, "step", "%s", line.text);
 }

@@ -50,7 +50,7 @@ add_part(struct request *request, struct table *table, const struct estimate *es
 	double share = estimate->step_s > 0 ? exposed / estimate->step_s : 0;
 
 	table_row(table);
-	table_cell(table, time_part_labels[part]);
+	table_cell(table, time_part_label(request->model, part));
 	table_cellf(table, "%.3f", exposed);
 	table_cellf(table, "%.1f", 100 * share);
 	if (hidden > 0)

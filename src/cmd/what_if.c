@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/strategy_grid.h"
+#include "cmd/text_common.h"
 
 bool
 strategy_layout(struct arena *arena, const struct strategy *strategy, const struct model *model,
@@ -285,17 +285,6 @@ add_sizes(struct str *text, const struct strategy *s, const struct strategy *fro
 		if (sizes[i].now != sizes[i].before)
 			add_option(text, sizes[i].option,
 			    arena_printf(text->arena, "%lld", (long long)sizes[i].now));
-}
-
-static const char *
-overlap_text(struct arena *arena, unsigned overlap)
-{
-	struct str text = str_new(arena);
-
-	for (int i = 0; overlap_names[i]; i++)
-		if (overlap & 1U << i)
-			str_addf(&text, "%s%s", text.length > 0 ? "," : "", overlap_names[i]);
-	return text.length > 0 ? text.text : "none";
 }
 
 /* All that differs: a change of one size may take others with it. */

@@ -146,7 +146,8 @@ is_untold(const struct grid_rule *rule, const struct model *model)
 
 /* Rules that are broken with the option changed; what follows from it is derived anew. */
 int
-degree_breaks(const struct strategy *s, const struct model *model, const char *option, int64_t value)
+degree_breaks(
+    const struct strategy *s, const struct model *model, const char *option, int64_t value)
 {
 	struct strategy changed = *s;
 	int64_t *degree = degree_of(&changed, option);
@@ -170,7 +171,10 @@ struct candidates {
 	int64_t first, last, step, divide;
 };
 
-/* The nearest below and above `value` of those that break the fewest rules; 0 for none. How many. */
+/*
+ * The nearest below and above `value` of those that break the fewest rules, 0 for none; how many
+ * rules those are.
+ */
 static int
 find_nearest(const struct strategy *s, const struct model *model, const char *option,
     int64_t value, const struct candidates *candidates, int64_t nearest[2])
