@@ -6,37 +6,13 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "check/case_values.h"
 #include "check/context.h"
 #include "check/import_private.h"
 #include "check/rules_names.h"
 #include "model/builtin_models.h"
 
 enum { MAX_VARIANTS = 64, MAX_UNKNOWN = 256 };
-
-/* Whose arithmetic a framework has; an ETP that is not set is TP in Megatron-Core itself. */
-static const struct {
-	const char *name;
-	enum framework framework;
-	bool whole_experts; /* ETP 1 when EP is over 1 */
-} known_frameworks[] = {
-    {"megatron", FRAMEWORK_MEGATRON, false},
-    {"megatron-lm", FRAMEWORK_MEGATRON, false},
-    {"megatron-core", FRAMEWORK_MEGATRON, false},
-    {"megatron-bridge", FRAMEWORK_MEGATRON, true},
-    {"nemo", FRAMEWORK_MEGATRON, true},
-    {"ms-swift", FRAMEWORK_MEGATRON, true},
-    {"slime", FRAMEWORK_MEGATRON, false},
-    {"miles", FRAMEWORK_MEGATRON, false},
-    {"verl", FRAMEWORK_MEGATRON, false},
-    {"skyrl", FRAMEWORK_MEGATRON, false},
-    {"flagscale", FRAMEWORK_MEGATRON, false},
-    {"primus", FRAMEWORK_MEGATRON, false},
-    {"pai-megatron", FRAMEWORK_MEGATRON, false},
-    {"deepspeed", FRAMEWORK_DEEPSPEED, false},
-    {"openrlhf", FRAMEWORK_DEEPSPEED, false},
-    {"llamafactory", FRAMEWORK_DEEPSPEED, false},
-    {"torchtitan", FRAMEWORK_TORCHTITAN, false},
-};
 
 /* Facts of cases are nobody's words, everything else is the framework's. */
 static enum config_form
@@ -94,18 +70,18 @@ read_size(struct reader *r, const struct doc *value, void *object, size_t offset
 {
 	enum { LARGEST = 1 << 30 };
 	const struct doc *size = variant_of(r, value);
+	int64_t integer;
 
 	if (doc_is_null(size))
 		return 0;
-	if (size->kind == DOC_STRING) { /* a description where a number stands elsewhere */
-		note_unknown(r, value);
+	if (!case_integer(size, &integer) && size->kind == DOC_STRING) {
+		note_unknown(r, value); /* a description where a number stands elsewhere */
 		return 0;
 	}
-	if (size->kind != DOC_NUMBER || !size->is_integer || size->integer < -1 ||
-	    size->integer > LARGEST)
+	if (!case_integer(size, &integer) || integer < -1 || integer > LARGEST)
 		return diag_error(r->diags, size->loc, "'%s' is %s, allowed is an integer to %d",
 		    value->key, size->text ? size->text : doc_kind_name(size->kind), LARGEST);
-	*(int64_t *)(void *)((char *)object + offset) = size->integer;
+	*(int64_t *)(void *)((char *)object + offset) = integer;
 	return 0;
 }
 
@@ -114,20 +90,6 @@ is_true(const struct doc *value)
 {
 	return (value->kind == DOC_BOOL && value->boolean) ||
 	       (value->kind == DOC_NUMBER && value->number > 0);
-}
-
-/* "core 0.15.0", "0.17 or HEAD": the first thing that looks like a release. */
-static const char *
-version_in(struct arena *arena, const char *text)
-{
-	for (; *text; text++) {
-		size_t digits = strspn(text, "0123456789");
-
-		if (digits > 0 && digits < 3 && text[digits] == '.')
-			return arena_strndup(arena, text, strspn(text, "0123456789."));
-		text += digits > 0 ? digits - 1 : 0;
-	}
-	return NULL;
 }
 
 /* Letters and digits of a name, lower case: "Qwen3-30B-A3B" is "qwen3-30b-a3b". */
@@ -188,6 +150,8 @@ read_zero(struct reader *r, const struct doc *value, const char *name)
 static void
 flatten(struct reader *r, const char *name, const struct doc *value)
 {
+	if (value->kind == DOC_STRING) /* "48" is a number, as in a file of YAML */
+		value = import_scalar(r->arena, value->key, value->text, value->loc);
 	if (value->kind != DOC_MAP) {
 		config_add(&r->out->config, r->arena, name, value);
 		return;
@@ -283,7 +247,7 @@ read_special(struct reader *r, const struct doc *value, const char *name)
 	} else if (strcmp(name, "dispatcher") == 0) {
 		result = read_dispatcher(r, value);
 	} else if (strcmp(name, "hostfile") == 0) {
-		config->launch.hostfile = value;
+		result = case_hostfile(config, r->arena, r->diags, value);
 	} else if (strcmp(name, "model") == 0 && is_text) {
 		config_add(config, r->arena, "model_name", value);
 		config->model = find_model(r, value->text);
@@ -303,7 +267,7 @@ read_special(struct reader *r, const struct doc *value, const char *name)
 		config->strategy.capacity = value->kind == DOC_NUMBER ? value->number : 0;
 		config_add(config, r->arena, "moe_expert_capacity_factor", value);
 	} else if (strcmp(name, "version") == 0 || strncmp(name, "megatron", 8) == 0) {
-		config->version = value->text ? version_in(r->arena, value->text) : NULL;
+		config->version = value->text ? case_version(r->arena, value->text) : NULL;
 	} else {
 		read_zero(r, value, name);
 	}
@@ -332,6 +296,31 @@ ends_with(const char *text, const char *end)
 	return length > n && strcmp(text + length - n, end) == 0;
 }
 
+static int read_field(struct reader *r, const struct doc *value, const char *name);
+
+/* A map that only gathers fields: "env": {"WORLD_SIZE": 16}. */
+static int
+read_fields(struct reader *r, const struct doc *map)
+{
+	int result = 0;
+
+	for (const struct doc *member = map->first; member; member = member->next)
+		result |= read_field(r, member, member->key);
+	return result;
+}
+
+static bool
+gathers_fields(const struct doc *value, const char *name)
+{
+	static const char *const names[] = {"env", "environment", "parallel", "cluster", "batch",
+	    "model", "launch", "ds_config", "deepspeed_config", NULL};
+
+	for (int i = 0; value->kind == DOC_MAP && names[i]; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
 static int
 read_field(struct reader *r, const struct doc *value, const char *name)
 {
@@ -342,11 +331,16 @@ read_field(struct reader *r, const struct doc *value, const char *name)
 		return read_field(r, value, arena_strndup(r->arena, name, strlen(name) - 12));
 	if (doc_is_null(value))
 		return 0;
+	if (gathers_fields(value, name))
+		return read_fields(r, value);
 	if (!field && strncmp(name, "reported_", 9) != 0) {
 		const char *full = framework_setting(r, value, name);
+		const char *usual = case_name_of(name);
 
 		if (full)
 			return read_setting(r, value, full);
+		if (usual)
+			return read_field(r, value, usual);
 		note_unknown(r, value);
 		return 0;
 	}
@@ -405,22 +399,16 @@ settle_framework(struct reader *r, bool whole_experts)
 static bool
 start_framework(struct reader *r, const struct doc *doc)
 {
-	const char *text = doc && doc->text ? doc->text : "";
-	size_t length = strcspn(text, "@");
+	const char *text = doc && doc->text ? doc->text : "", *version;
+	const struct case_framework *known = case_framework(r->arena, text, &version);
 
 	r->out->framework = text;
-	r->out->other = true;
-	for (size_t i = 0; i < sizeof(known_frameworks) / sizeof(known_frameworks[0]); i++) {
-		if (strlen(known_frameworks[i].name) != length ||
-		    strncmp(known_frameworks[i].name, text, length) != 0)
-			continue;
-		r->out->other = false;
-		r->out->config.strategy.framework = known_frameworks[i].framework;
-		if (text[length] == '@')
-			r->out->config.version = text + length + 1;
-		return known_frameworks[i].whole_experts;
-	}
-	return false;
+	r->out->other = !known;
+	if (!known)
+		return false;
+	r->out->config.strategy.framework = known->framework;
+	r->out->config.version = version;
+	return known->whole_experts;
 }
 
 /* One variant: the input, and what an entry of `cases` says instead. */

@@ -22,6 +22,13 @@ struct case_field {
 };
 extern const struct case_field case_fields[]; /* ends with name NULL */
 const struct case_field *case_field_find(const char *name);
+/* Other names of a field or of a setting, separated by blanks: case_names.c. */
+struct case_names {
+	const char *name, *others;
+};
+extern const struct case_names case_names[]; /* ends with name NULL */
+/* The name that this is another one of, or NULL. */
+const char *case_name_of(const char *other);
 /* A fact that only cases have, or a member of one ("max_mb.first"). */
 bool case_field_is_own(const char *name);
 /* True when some field becomes a setting of this name. */

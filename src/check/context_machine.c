@@ -41,10 +41,13 @@ domain_gpus_term(const struct facts *facts)
 struct value
 gpu_bytes_term(const struct facts *facts)
 {
-	const struct setting *stated = setting_find(facts->check->config, "gpu_mem_gib");
+	const struct setting *gib = setting_find(facts->check->config, "gpu_mem_gib");
+	const struct setting *gb = setting_find(facts->check->config, "gpu_mem_gb");
 
-	if (stated && stated->value->kind == DOC_NUMBER)
-		return value_number(stated->value->number * (double)(1 << 30));
+	if (gib && gib->value->kind == DOC_NUMBER)
+		return value_number(gib->value->number * (double)(1 << 30));
+	if (gb && gb->value->kind == DOC_NUMBER)
+		return value_number(gb->value->number * 1e9);
 	return facts->check->cluster ? value_number(facts->check->cluster->gpu.usable_bytes.value)
 				     : value_undecided;
 }

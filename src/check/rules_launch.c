@@ -193,7 +193,7 @@ const struct rule rules_launch[] = {
 		.source = RUNNER,
 	},
 	{
-		.id = "LAU-026", .severity = SEVERITY_ERROR, .silent = true,
+		.id = "LAU-040", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "launch_nodes > 1 and set(world) and not said(slots)",
 		.require = "world % launch_nodes == 0",
 		.message = "{world} processes on {launch_nodes} nodes: launchers start the same "

@@ -16,8 +16,8 @@
 	"not said(decoder_last_pipeline_num_layers) and not said(hybrid_layer_pattern)"
 /* A question about model state alone, where stages are a mean. */
 #define MEMORY_ONLY                                                                                \
-	"((said(gpu_mem_gib) or said(host_mem_gib) or said(host_mem_gb)) and "                     \
-	"not said(global_batch))"
+	"((said(gpu_mem_gib) or said(gpu_mem_gb) or said(host_mem_gib) or said(host_mem_gb)) "     \
+	"and not said(global_batch))"
 #define ENDS                                                                                       \
 	"(given(account_for_embedding_in_pipeline_split, 0) + "                                    \
 	"given(account_for_loss_in_pipeline_split, 0))"

@@ -104,6 +104,14 @@ json_fields(struct jsonw *w)
 		jsonw_close(w);
 	}
 	jsonw_close(w);
+	jsonw_list(w, "other_names");
+	for (const struct case_names *row = case_names; row->name; row++) {
+		jsonw_open(w, NULL);
+		jsonw_string(w, "name", row->name);
+		jsonw_string(w, "others", row->others);
+		jsonw_close(w);
+	}
+	jsonw_close(w);
 }
 
 static void

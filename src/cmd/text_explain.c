@@ -162,6 +162,11 @@ list_fields(struct request *request)
 		table_cell(table, first->text ? first->text : "");
 		table_cell(table, names.text);
 	}
+	for (const struct case_names *row = case_names; row->name; row++) {
+		table_row(table);
+		table_cell(table, arena_printf(request->arena, "as %s", row->name));
+		table_cell(table, row->others);
+	}
 	table_print(table, &request->out, 0);
 }
 

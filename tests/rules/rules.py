@@ -276,8 +276,13 @@ def check_page():
                          check=True)
     with open(os.path.join(TOP, "man", "moeplan-check.1"), encoding="utf-8") as file:
         words = set(file.read().split())
-    for field in json.loads(run.stdout)["fields"]:
-        count(field["name"] in words, f"the field {field['name']} is not in moeplan-check(1)")
+    known = json.loads(run.stdout)
+    fields = [field["name"] for field in known["fields"]]
+    others = [name for row in known["other_names"] for name in row["others"].split()]
+    for name in fields + others:
+        count(name in words, f"the field {name} is not in moeplan-check(1)")
+    for name in others:
+        count(others.count(name) == 1 and name not in fields, f"{name} stands for two fields")
     page = os.path.join(TOP, "man", "moeplan-rules.7")
     made = subprocess.run([sys.executable, os.path.join(HERE, "page.py")], capture_output=True, text=True,
                           check=True).stdout
