@@ -48,6 +48,7 @@ struct world {
 	const struct shape *shape;
 	struct passes passes[MOST_PP];
 	int64_t at[MOST_PP];
+	bool half[MOST_PP]; /* of a pair's inputs one is there */
 	struct queue queues[MOST_PP][LEGS][2];
 	int forwards[MOST_CHUNKS][MOST_BATCHES], inputs[MOST_CHUNKS][MOST_BATCHES],
 	    weights[MOST_CHUNKS][MOST_BATCHES];
@@ -114,17 +115,36 @@ note(struct world *w, int stage, const struct pass_op *op)
 	cr_assert(w->weights[c][m] <= w->inputs[c][m] && w->inputs[c][m] <= w->forwards[c][m]);
 }
 
+/* A pair waits for both inputs before it gives anything. */
+static bool
+is_ready(struct world *w, int stage)
+{
+	const struct pass_op *op = &w->passes[stage].ops[w->at[stage]];
+
+	if (!w->half[stage] && !receives(w, stage, op))
+		return false;
+	w->half[stage] = op->paired;
+	if (op->paired && !receives(w, stage, &op[1]))
+		return false;
+	w->half[stage] = false;
+	return true;
+}
+
 static bool
 advance(struct world *w, int stage)
 {
 	const struct passes *passes = &w->passes[stage];
 	bool moved = false;
 
-	while (w->at[stage] < passes->n && receives(w, stage, &passes->ops[w->at[stage]])) {
-		const struct pass_op *op = &passes->ops[w->at[stage]++];
+	while (w->at[stage] < passes->n && is_ready(w, stage)) {
+		const struct pass_op *op = &passes->ops[w->at[stage]];
+		int n = 1 + op->paired, i;
 
-		note(w, stage, op);
-		sends(w, stage, op);
+		for (i = 0; i < n; i++) {
+			note(w, stage, &op[i]);
+			sends(w, stage, &op[i]);
+		}
+		w->at[stage] += n;
 		moved = true;
 	}
 	return moved;
