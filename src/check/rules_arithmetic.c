@@ -128,7 +128,7 @@ const struct rule rules_arithmetic[] = {
 		.when = "said(baseline) and said(alternatives)",
 		.require = "min(ratios(alternatives, baseline)) >= 1",
 		.message = "not every alternative to the baseline of {baseline} gains: "
-		    "{ratios(alternatives, baseline)} of it",
+		    "{ratio: ratios(alternatives, baseline)} of it",
 		.hint = "keep the baseline where it is better",
 		.source = "measured throughput, one against the other",
 	},
@@ -152,7 +152,8 @@ const struct rule rules_arithmetic[] = {
 	{
 		.id = "ARI-018", .severity = SEVERITY_ERROR,
 		.require = "sizes_agree(setting)",
-		.message = "'{setting}' is {value} here, but {model_size(setting)} in the model "
+		.message = "'{setting}' is {value} here, but {expected: model_size(setting)} in "
+		    "the model "
 		    "{model_beside()}",
 		.hint = "make them equal, or leave one out",
 		.source = "several files at once are one configuration",

@@ -34,7 +34,7 @@ const struct rule rules_grid[] = {
 		.id = "GRID-006", .frameworks = ON_DEEPSPEED | ON_TORCHTITAN,
 		.severity = SEVERITY_ERROR, .grid = "set(world)",
 		.message = "ETP {etp} x EP {ep} x PP {pp} and expert DP {edp} must make WORLD_SIZE "
-		    "{world}",
+		    "{world}, not {product: expert_product * edp}",
 		.hint = "leave --edp out: it follows",
 		.source = "both identities of the grid",
 	},
@@ -100,7 +100,9 @@ const struct rule rules_grid[] = {
 	{
 		.id = "GRID-016", .frameworks = ON_MEGATRON | ON_TORCHTITAN,
 		.severity = SEVERITY_ERROR, .grid = "set(global_batch)",
-		.message = "the micro-batches do not fill the pipeline schedule of PP {pp}",
+		.message = "{micro_batches} micro-batches do not fill the pipeline schedule of PP "
+		    "{pp}, "
+		    "DualPipe needs {needed: 2 * pp}",
 		.hint = "DualPipe and DualPipeV need 2 x PP, DualPipe an even number; interleaved "
 		    "schedules of PyTorch rounds of equal size",
 		.source = "pytorch/pytorch torch/distributed/pipelining/schedules.py, "

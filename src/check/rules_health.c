@@ -26,8 +26,8 @@ const struct rule rules_health[] = {
 		.require = "capacity >= skewed_load",
 		.message = "tokens are dropped from the first step on (capacity factor "
 		    "{capacity}): routing is most uneven then, and at the measured skew of {skew: "
-		    "skewed_load} x the mean the fullest experts lose {percent(1 - capacity / "
-		    "skewed_load)} of their tokens",
+		    "skewed_load} x the mean the fullest experts lose {dropped_percent: 100 * (1 - "
+		    "capacity / skewed_load)} % of their tokens",
 		.hint = "start dropless, or with a factor of {skew: skewed_load} or more, and "
 		    "lower it later",
 		.source = "planner/rates.c skewed_load (yanring/Megatron-MoE-ModelZoo: 1.70 to "

@@ -45,7 +45,7 @@ const struct rule rules_launch[] = {
 		.id = "LAU-008", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "said(slots) and count(slots_left()) > 1",
 		.require = "min(slots_left()) == max(slots_left())",
-		.message = "hosts have different slots ({slots_left()}): deepspeed computes "
+		.message = "hosts have different slots ({slots: slots_left()}): deepspeed computes "
 		    "LOCAL_RANK as rank % local count, which is wrong behind a host with another "
 		    "count",
 		.hint = "give every host the same slots",
@@ -188,7 +188,8 @@ const struct rule rules_launch[] = {
 		.when = "said(slots) and said(num_gpus)",
 		.require = "num_gpus <= min(slots_used())",
 		.message = "--num_gpus {num_gpus} on every host, and a host has "
-		    "{min(slots_used())} slots: the launcher starts them all the same",
+		    "{slots_of_host: min(slots_used())} slots: the launcher starts them all the "
+		    "same",
 		.hint = "use {min(slots_used())}: --num_gpus counts those of one host",
 		.source = RUNNER,
 	},
@@ -307,7 +308,8 @@ const struct rule rules_launch[] = {
 		.require = "given(num_nodes, 1) <= 1 or said(slots) or stated('hostfile') : "
 		    "'--num_nodes {num_nodes} without a hostfile, only this machine is known'; "
 		    "num_nodes <= count(slots) : '--num_nodes {num_nodes}, and the hostfile has "
-		    "{count(slots)} hosts: it starts those and says nothing'; count(slots_left()) "
+		    "{hosts: count(slots)} hosts: it starts those and says nothing'; "
+		    "count(slots_left()) "
 		    "> 0 or said(include) : 'no slot is left to start a rank on'; not on(no_ssh) "
 		    "or "
 		    "stated('node_rank') : '--no_ssh needs --node_rank on each node'; not (agents "

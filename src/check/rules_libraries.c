@@ -87,7 +87,8 @@ const struct rule rules_libraries[] = {
 		.when = "said(hidden_size_per_expert) and " SHARED " > 1",
 		.require = "hidden_size_per_expert % (" SHARED ") == 0",
 		.message = "Tutel: hidden_size_per_expert {hidden_size_per_expert} does not divide "
-		    "over the {shared: " SHARED "} ranks that share an expert",
+		    "over the {shared: " SHARED "} ranks that share an expert: {remainder: "
+		    "hidden_size_per_expert % (" SHARED ")} left over",
 		.hint = "use {multiple_above(hidden_size_per_expert, " SHARED ")}",
 		.source = "microsoft/tutel 82af7aad9fc3 tutel/experts/ffn.py",
 	},
@@ -109,8 +110,9 @@ const struct rule rules_libraries[] = {
 		.id = "FS-003", .severity = SEVERITY_ERROR, .when = "said(gate_tokens)",
 		.require = "gate_tokens % experts == 0",
 		.message = "FairScale's Top2Gate: {gate_tokens} tokens are not a multiple of "
-		    "{experts} experts (a bare assert)",
-		.hint = "pad to {multiple_above(gate_tokens, experts)}",
+		    "{experts} experts, {remainder: gate_tokens % experts} left over (a bare "
+		    "assert)",
+		.hint = "pad to {nearest: multiple_above(gate_tokens, experts)}",
 		.source = "facebookresearch/fairscale 146f16024165 fairscale/nn/moe/top2gate.py",
 	},
 	{

@@ -78,7 +78,7 @@ const struct rule rules_megatron_dense[] = {
 		    "has(cp_comm_type, 'a2a+p2p'))",
 		.require = "said(hierarchical_context_parallel_sizes) : 'they are not set, a2a+p2p "
 		    "needs them'; product(hierarchical_context_parallel_sizes) == cp : 'their "
-		    "product is {product(hierarchical_context_parallel_sizes)}'",
+		    "product is {product: product(hierarchical_context_parallel_sizes)}'",
 		.message = "--hierarchical-context-parallel-sizes for CP {cp}: {problem}",
 		.hint = "give sizes whose product is CP",
 		.source = ARGUMENTS,

@@ -27,8 +27,9 @@ const struct rule rules_memory[] = {
 	{
 		.id = "MEM-001", .severity = SEVERITY_ERROR, .when = "set(verdict)",
 		.require = "verdict != 'oom'",
-		.message = "stage {worst_stage} needs {gib(worst_bytes)}, a GPU has "
-		    "{gib(capacity_bytes)}",
+		.message = "stage {worst_stage} needs {need_gib: worst_bytes / " GIB_BYTES "} "
+		    "GiB, a GPU has "
+		    "{have_gib: capacity_bytes / " GIB_BYTES "} GiB",
 		.hint = "{gib(worst_bytes - capacity_bytes)} too much",
 		.source = "planner/memory.c: state, activations at their peak, runtime, "
 		    "fragmentation",
@@ -36,8 +37,11 @@ const struct rule rules_memory[] = {
 	{
 		.id = "MEM-002", .severity = SEVERITY_WARNING, .when = "set(verdict)",
 		.require = "verdict != 'at-risk'",
-		.message = "stage {worst_stage} needs {gib(worst_bytes)} of {gib(capacity_bytes)}: "
-		    "at risk, such runs took {gib(worst_low_bytes)} to {gib(worst_high_bytes)}",
+		.message = "stage {worst_stage} needs {need_gib: worst_bytes / " GIB_BYTES "} of "
+		    "{have_gib: "
+		    "capacity_bytes / " GIB_BYTES "} GiB: at risk, such runs took {low_gib: "
+		    "worst_low_bytes / " GIB_BYTES "} to {high_gib: worst_high_bytes / " GIB_BYTES
+		    "} GiB",
 		.hint = "{gib(worst_high_bytes - capacity_bytes)} less would be safe",
 		.source = "planner/band.c: four of five published runs lie inside the band",
 	},
@@ -46,7 +50,8 @@ const struct rule rules_memory[] = {
 		.when = "verdict == 'fits' and experts > 0",
 		.require = "skewed_verdict != 'oom'",
 		.message = "when the fullest expert rank gets {skewed_load} x the mean, a GPU "
-		    "needs {gib(skewed_bytes)} of {gib(capacity_bytes)}",
+		    "needs {need_gib: skewed_bytes / " GIB_BYTES "} of {have_gib: capacity_bytes / "
+		    GIB_BYTES "} GiB",
 		.hint = "a capacity factor, a wider EP or more recomputation keeps room for uneven "
 		    "routing",
 		.source = "planner/rates.c skewed_load: 1.70 to 1.85 measured on long dropless "
