@@ -27,9 +27,14 @@ text_if(struct arena *arena, bool condition, const char *text)
 	return condition ? doc_text(arena, text) : NULL;
 }
 
+/* That of the layers which attend; all of them have one shape. */
 static const struct mixer *
 attention(const struct model *model)
 {
+	for (int i = 0; i < model->n_kinds; i++)
+		if (model->kinds[i].mixer.kind == MIXER_GQA ||
+		    model->kinds[i].mixer.kind == MIXER_MLA)
+			return &model->kinds[i].mixer;
 	return &model->kinds[0].mixer;
 }
 
@@ -56,8 +61,8 @@ dense_width(const struct model *model)
  * Text for the patterns that Megatron evaluates: "([0]*3+[1]*58)", or a period:
  * "([1,0]*18)". `bits` has one 0 or 1 a layer.
  */
-static const char *
-pattern_text(struct arena *arena, const bool *bits, int64_t n)
+const char *
+megatron_pattern(struct arena *arena, const bool *bits, int64_t n)
 {
 	struct str text = str_new(arena);
 	int64_t period, i, run;
@@ -166,7 +171,8 @@ is_gated(const struct model *model)
 const struct doc *
 megatron_swiglu(struct arena *arena, const struct plan_view *plan)
 {
-	return flag_if(arena, is_gated(plan->model));
+	return flag_if(
+	    arena, is_gated(plan->model) && !megatron_has_quick_geglu(plan->model));
 }
 
 /* Without a gate it is GELU, but for NVIDIA's own models. */
@@ -265,7 +271,7 @@ megatron_window_layers(struct arena *arena, const struct plan_view *plan)
 		return NULL;
 	for (int64_t i = 0; i < model->layers; i++)
 		bits[i] = model->kinds[model->kind_of[i]].mixer.window > 0;
-	return doc_text(arena, pattern_text(arena, bits, model->layers));
+	return doc_text(arena, megatron_pattern(arena, bits, model->layers));
 }
 
 const struct doc *
@@ -347,7 +353,7 @@ megatron_moe_layers(struct arena *arena, const struct plan_view *plan)
 		return NULL;
 	for (int64_t i = 0; i < model->layers; i++)
 		bits[i] = kind_is_moe(&model->kinds[model->kind_of[i]]);
-	return doc_text(arena, pattern_text(arena, bits, model->layers));
+	return doc_text(arena, megatron_pattern(arena, bits, model->layers));
 }
 
 /* Node-limited routing that touches all groups is none. */
@@ -373,27 +379,27 @@ megatron_top_groups(struct arena *arena, const struct plan_view *plan)
 
 /* --- what has no words ---------------------------------------------------------------------- */
 
+/* But for windows, which may differ, and chunks. */
 static bool
 same_shape(const struct mixer *a, const struct mixer *b)
 {
-	struct mixer x = *a, y = *b;
-
-	x.window = y.window = 0;
-	return x.kind == y.kind && x.heads == y.heads && x.kv_heads == y.kv_heads &&
-	       x.head_dim == y.head_dim && x.value_dim == y.value_dim && x.chunk == y.chunk &&
-	       x.qkv_bias == y.qkv_bias && x.out_bias == y.out_bias && x.sinks == y.sinks &&
-	       x.qk_norm == y.qk_norm && x.q_rank == y.q_rank && x.kv_rank == y.kv_rank;
+	return a->kind == b->kind && a->heads == b->heads && a->kv_heads == b->kv_heads &&
+	       a->head_dim == b->head_dim && a->value_dim == b->value_dim &&
+	       a->qkv_bias == b->qkv_bias && a->out_bias == b->out_bias && a->sinks == b->sinks &&
+	       a->qk_norm == b->qk_norm && a->q_rank == b->q_rank && a->kv_rank == b->kv_rank;
 }
 
 static const char *
-mixer_obstacle(const struct mixer *mixer)
+mixer_obstacle(const struct mixer *mixer, int64_t seq_len)
 {
+	if (mixer->kind == MIXER_GATED_DELTANET)
+		return NULL;
 	if (mixer->kind != MIXER_GQA && mixer->kind != MIXER_MLA)
-		return "layers other than grouped-query and latent attention";
+		return "layers other than grouped-query and latent attention and Gated DeltaNet";
 	if (mixer->index_heads > 0 || mixer->sparse > 0)
 		return "an indexer that picks the tokens of a query";
-	if (mixer->chunk > 0)
-		return "attention inside chunks";
+	if (mixer->chunk > 0 && seq_len > mixer->chunk)
+		return "attention inside chunks that are shorter than a sequence";
 	if (mixer->kind == MIXER_GQA && mixer->value_dim > 0 && mixer->value_dim != mixer->head_dim)
 		return "value heads of another width than key heads";
 	if (mixer->shared_kv)
@@ -430,15 +436,17 @@ same_ffn(const struct ffn *a, const struct ffn *b)
 }
 
 static const char *
-kind_obstacle(const struct model *model, const struct layer_kind *kind)
+kind_obstacle(const struct plan_view *plan, const struct layer_kind *kind)
 {
-	const char *obstacle = mixer_obstacle(&kind->mixer);
+	const struct model *model = plan->model;
+	const char *obstacle = mixer_obstacle(&kind->mixer, plan->strategy.seq_len);
 
 	if (!obstacle)
-		obstacle = ffn_obstacle(&kind->ffn, &kind->mixer);
+		obstacle = ffn_obstacle(&kind->ffn, attention(model));
 	if (!obstacle && kind->extra_elements > 0)
 		obstacle = kind->extra_name ? kind->extra_name : "parameters beside its layers";
-	if (!obstacle && !same_shape(&kind->mixer, attention(model)))
+	if (!obstacle && kind->mixer.kind != MIXER_GATED_DELTANET &&
+	    !same_shape(&kind->mixer, attention(model)))
 		obstacle = "attention layers of two shapes";
 	for (int i = 0; !obstacle && i < model->n_kinds; i++)
 		if (!same_ffn(&kind->ffn, &model->kinds[i].ffn))
@@ -447,12 +455,13 @@ kind_obstacle(const struct model *model, const struct layer_kind *kind)
 }
 
 const char *
-megatron_model_obstacle(const struct model *model)
+megatron_model_obstacle(const struct plan_view *plan)
 {
-	const char *obstacle = NULL;
+	const struct model *model = plan->model;
+	const char *obstacle = megatron_deltanet_obstacle(plan);
 
 	for (int i = 0; !obstacle && i < model->n_kinds; i++)
-		obstacle = kind_obstacle(model, &model->kinds[i]);
+		obstacle = kind_obstacle(plan, &model->kinds[i]);
 	if (!obstacle && model->head_bias > 0)
 		obstacle = "a bias of the output head";
 	if (!obstacle && model->final_extra > 0)

@@ -20,9 +20,8 @@
 #include "emit/private.h"
 #include "emit/values.h"
 
-/* A member of the config, or of its text model. */
-static const struct doc *
-config_member(const struct plan_view *plan, const char *key)
+const struct doc *
+plan_config(const struct plan_view *plan, const char *key)
 {
 	const struct doc *value = doc_get(plan->definition, key);
 
@@ -34,7 +33,7 @@ config_member(const struct plan_view *plan, const char *key)
 static const struct doc *
 config_number(struct arena *arena, const struct plan_view *plan, const char *key)
 {
-	const struct doc *value = config_member(plan, key);
+	const struct doc *value = plan_config(plan, key);
 
 	if (!value || value->kind != DOC_NUMBER || !(value->number > 0 && value->number < 1e12))
 		return NULL;
@@ -44,7 +43,7 @@ config_number(struct arena *arena, const struct plan_view *plan, const char *key
 static bool
 config_is_false(const struct plan_view *plan, const char *key)
 {
-	const struct doc *value = config_member(plan, key);
+	const struct doc *value = plan_config(plan, key);
 
 	return value && value->kind == DOC_BOOL && !value->boolean;
 }
@@ -56,7 +55,7 @@ static const struct doc *
 rotary_number(struct arena *arena, const struct plan_view *plan, const char *key)
 {
 	const struct doc *number = config_number(arena, plan, key);
-	const struct doc *nested = doc_get(config_member(plan, "rope_parameters"), key);
+	const struct doc *nested = doc_get(plan_config(plan, "rope_parameters"), key);
 
 	if (plan->model->learned_positions)
 		return NULL;
@@ -92,7 +91,7 @@ llama3_scaling(const struct plan_view *plan)
 	static const char *const names[] = {"rope_scaling", "rope_parameters"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const struct doc *map = config_member(plan, names[i]);
+		const struct doc *map = plan_config(plan, names[i]);
 		const struct doc *type = doc_get(map, "rope_type");
 
 		if (doc_is_null(type))
@@ -149,9 +148,9 @@ has_correction(const struct model *model)
 bool
 router_is_sigmoid(const struct plan_view *plan)
 {
-	const struct doc *scores = config_member(plan, "scoring_func");
+	const struct doc *scores = plan_config(plan, "scoring_func");
 
-	return has_correction(plan->model) ||
+	return has_correction(plan->model) || megatron_scales_input(plan->model) ||
 	       (scores && scores->text && strcmp(scores->text, "sigmoid") == 0);
 }
 
@@ -184,10 +183,10 @@ router_keeps_scores(const struct plan_view *plan)
 double
 router_aux_coefficient(const struct plan_view *plan)
 {
-	const struct doc *said = config_member(plan, "router_aux_loss_coef");
+	const struct doc *said = plan_config(plan, "router_aux_loss_coef");
 
 	if (!said)
-		said = config_member(plan, "aux_loss_alpha");
+		said = plan_config(plan, "aux_loss_alpha");
 	return said && said->kind == DOC_NUMBER && said->number > 0 ? said->number : 1e-2;
 }
 
@@ -216,7 +215,7 @@ megatron_router_dtype(struct arena *arena, const struct plan_view *plan)
 const struct doc *
 megatron_balancing(struct arena *arena, const struct plan_view *plan)
 {
-	const struct doc *seq_aux = config_member(plan, "seq_aux");
+	const struct doc *seq_aux = plan_config(plan, "seq_aux");
 	bool by_sequence = seq_aux && seq_aux->kind == DOC_BOOL && seq_aux->boolean;
 
 	if (!model_moe(plan->model))

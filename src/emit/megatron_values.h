@@ -54,6 +54,19 @@ key_write_fn megatron_layers, megatron_hidden, megatron_ffn, megatron_heads, meg
     megatron_expert_ffn, megatron_shared, megatron_shared_gate, megatron_moe_layers, megatron_topk,
     megatron_route_groups, megatron_top_groups, megatron_latent;
 
+/* megatron_family.c */
+key_write_fn megatron_quick_geglu, megatron_glu_clamp, megatron_glu_offset, megatron_qk_l2_norm,
+    megatron_no_rope, megatron_probs_on_input, megatron_zero_centered, megatron_attention_variant,
+    megatron_linear_layers, megatron_linear_conv, megatron_linear_key_dim,
+    megatron_linear_value_dim, megatron_linear_key_heads, megatron_linear_value_heads;
+bool megatron_has_quick_geglu(const struct model *model);
+/* Scores are sigmoids and scale what goes into an expert. */
+bool megatron_scales_input(const struct model *model);
+const char *megatron_deltanet_obstacle(const struct plan_view *plan);
+
+/* "([0]*3+[1]*58)" of a bit a layer: megatron_model.c */
+const char *megatron_pattern(struct arena *arena, const bool *bits, int64_t n);
+
 /* megatron_recipe.c */
 key_write_fn megatron_rotary_base, megatron_rotary_percent, megatron_rope_scaling,
     megatron_rope_factor, megatron_norm_epsilon, megatron_topk_scale, megatron_scores,
@@ -61,7 +74,7 @@ key_write_fn megatron_rotary_base, megatron_rotary_percent, megatron_rope_scalin
     megatron_balancing, megatron_aux;
 
 /* What Megatron-LM's arguments cannot say of a model or a plan; NULL: all of it. */
-const char *megatron_model_obstacle(const struct model *model);
+const char *megatron_model_obstacle(const struct plan_view *plan);
 const char *megatron_plan_obstacle(const struct plan_view *plan);
 /* The plan in Megatron's words, NULL after errors: target_megatron.c */
 const struct plan_view *megatron_view(

@@ -23,6 +23,9 @@ void add_file(struct arena *arena, struct emitted **list, const char *name, cons
 /* "qwen3-30b-a3b on 16 GPUs: tp 1 pp 1 ep 8 …": what a file's first comment says. */
 const char *plan_title(struct arena *arena, const struct plan_view *plan);
 
+/* A member of the model's config.json, or of its text model; NULL: it is not there. */
+const struct doc *plan_config(const struct plan_view *plan, const char *key);
+
 /* One obstacle of a model or a plan, and what it is called. */
 struct obstacle {
 	bool (*applies)(const struct plan_view *plan);

@@ -118,7 +118,7 @@ emit_megatron(
     struct arena *arena, struct diags *diags, const struct plan_view *plan, const char *version)
 {
 	const struct plan_view *view = megatron_view(arena, diags, plan, version);
-	const char *obstacle = view ? megatron_model_obstacle(view->model) : NULL;
+	const char *obstacle = view ? megatron_model_obstacle(view) : NULL;
 	struct str arguments = str_new(arena), script = str_new(arena);
 	const struct key_value *settings;
 	struct emitted *files = NULL;

@@ -27,7 +27,8 @@ TREE = os.path.join(HERE, "../../build/conformance/trixie")
 
 MODELS = {
     "megatron": ["qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v3", "deepseek-v2-lite", "llama3.1-8b",
-                 "qwen3-235b-a22b", "gpt-oss-120b", "glm-4.5", "qwen3-32b", "kimi-k2"],
+                 "qwen3-235b-a22b", "gpt-oss-120b", "glm-4.5", "qwen3-32b", "kimi-k2", "llama4-scout",
+                 os.path.join(HERE, "qwen3-next-80b-a3b.json")],
     "deepspeed": ["qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v2-lite", "llama3.1-8b", "mixtral-8x22b", "qwen3-8b"],
     "torchtitan": ["qwen3-30b-a3b", "deepseek-v3", "deepseek-v2-lite", "llama3.1-8b", "llama3.1-70b",
                    "qwen3-235b-a22b", "gpt-oss-120b", "qwen3-32b", "deepseek-v2"],

@@ -123,6 +123,20 @@ Test(emit_targets, megatron_follows_the_config)
 	fixture_free(&f);
 }
 
+Test(emit_targets, megatron_knows_the_activation_of_gpt_oss)
+{
+	struct fixture f = fixture_new("gpt-oss-120b", NULL, "dgx-h100x2");
+	struct plan_view plan = plan_of(&f, fixture_strategy(&f, 2, 1, 1, 1, 8, 1, 256, 4096));
+	const struct emitted *files;
+
+	f.model->architecture = "GptOssForCausalLM";
+	files = emit(&f, &plan, "megatron");
+	expect_line(files, "megatron-arguments.txt",
+	    "--quick-geglu \\\n--activation-func-clamp-value 7 \\\n--glu-linear-offset 1 \\\n");
+	cr_expect_null(strstr(files->text, "--swiglu"));
+	fixture_free(&f);
+}
+
 Test(emit_targets, refuse_what_they_cannot_say)
 {
 	struct fixture f = fixture_new("qwen3-30b-a3b", NULL, "dgx-h100x2");
