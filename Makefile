@@ -62,6 +62,7 @@ objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 # Files a test links in front of the library, so that they stand in for objects of it.
 EXTRA_test_search = tests/unit/fake_evaluator.c
 EXTRA_test_identity = probe/identity.c
+EXTRA_test_routing = $(PROBE_SRC)
 EXTRA_test_passes = probe/passes.c
 EXTRA_test_rendezvous = $(wildcard probe/control*.c) probe/rendezvous.c probe/wire.c
 
@@ -226,12 +227,13 @@ CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell command -v nvcc 2>/dev/null))
 CUDA_ARCH ?= 80 90 100
 CUDA_SRC = probe/backend_cuda.c $(wildcard probe/cuda_*.c)
 CUDA_CU = $(wildcard probe/*.cu)
-CPU_SRC = probe/backend_cpu.c probe/host_kernels.c $(wildcard probe/cpu_*.c)
+HOST_SRC = probe/host_kernels.c probe/host_norm.c
+CPU_SRC = probe/backend_cpu.c $(HOST_SRC) $(wildcard probe/cpu_*.c)
 PROBE_SO = $(CPU_SRC) $(CUDA_SRC)
 PROBE_SRC = $(filter-out $(PROBE_SO) probe/probe_main.c,$(wildcard probe/*.c))
 PROBE_TEST_SRC = $(wildcard tests/probe/*.c)
 FAULTS_SRC = tests/probe/faults.c tests/probe/blocking.c
-KERNELS_SRC = tests/probe/kernels.c tests/probe/emulated.c probe/host_kernels.c
+KERNELS_SRC = tests/probe/kernels.c tests/probe/emulated.c $(HOST_SRC)
 CUDA_CALLS_SRC = tests/probe/cuda_calls.c tests/probe/emulated.c $(wildcard tests/probe/fake_*.c) \
 	$(CUDA_SRC) $(PROBE_SRC)
 PROBE_LIBS = -lyaml -lcjson -lm -lpthread -ldl
@@ -267,7 +269,7 @@ $(OBJ)/moeplan-probe-cuda.so: $(CUDA_SRC:%.c=$(OBJ)/pic/%.o) $(CUDA_CU:%.cu=$(OB
 	$(call say,LD)$(CC) $(CFLAGS) -shared -Wl,--no-undefined -o $@ $^ -L$(CUDA_HOME)/lib64 -lnccl -lcublas \
 		-lcudart -lstdc++ -lm
 
-$(OBJ)/tests/probe/faults: $(call objects,$(FAULTS_SRC) probe/host_kernels.c) $(OBJ)/libprobe.a $(OBJ)/libmoeplan.a
+$(OBJ)/tests/probe/faults: $(call objects,$(FAULTS_SRC) $(HOST_SRC)) $(OBJ)/libprobe.a $(OBJ)/libmoeplan.a
 	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
 
 # The cuda backend without a GPU: its kernels as C++ and its host side over stand-ins for CUDA's
@@ -294,7 +296,7 @@ $(OBJ)/tests/probe/cuda_calls: $(call on_host,$(CUDA_CALLS_SRC)) $(OBJ)/libmoepl
 	$(call say,LD)$(HOST_CXX) $(SANITIZE_asan) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
 
 # Faults once more under sanitizers: of memory, of threads.
-FAULTS_ALL = $(FAULTS_SRC) probe/host_kernels.c $(PROBE_SRC)
+FAULTS_ALL = $(FAULTS_SRC) $(HOST_SRC) $(PROBE_SRC)
 
 $(OBJ)/threads/%.o: %.c $(OBJ)/flags
 	@mkdir -p $(@D)

@@ -69,20 +69,63 @@ cuda_relu2_all_back(struct backend *b, void *din, const void *dout, const void *
 }
 
 static int
-cuda_norm_rows(
-    struct backend *b, void *out, const void *in, const void *scale, int64_t rows, int64_t width)
+cuda_norm_rows(struct backend *b, void *out, const void *in, const void *scale, int64_t rows,
+    int64_t width, int64_t stride)
 {
 	return cuda_launched(
-	    b, cuda_norm(cuda_compute_stream(b), out, in, scale, rows, width), "norm");
+	    b, cuda_norm(cuda_compute_stream(b), out, in, scale, rows, width, stride), "norm");
 }
 
 static int
 cuda_norm_rows_back(struct backend *b, void *din, float *dscale, const void *dout, const void *in,
-    const void *scale, int64_t rows, int64_t width)
+    const void *scale, int64_t rows, int64_t width, int64_t stride)
 {
 	return cuda_launched(b,
-	    cuda_norm_back(cuda_compute_stream(b), din, dscale, dout, in, scale, rows, width),
+	    cuda_norm_back(
+		cuda_compute_stream(b), din, dscale, dout, in, scale, rows, width, stride),
 	    "norm");
+}
+
+static int
+cuda_bias_rows(struct backend *b, void *to, const void *bias, const int32_t *which, int64_t rows,
+    int64_t width, int64_t stride)
+{
+	return cuda_launched(
+	    b, cuda_bias(cuda_compute_stream(b), to, bias, which, rows, width, stride), "bias");
+}
+
+static int
+cuda_bias_rows_back(struct backend *b, float *dbias, const void *dy, const int32_t *which,
+    int64_t rows, int64_t width, int64_t stride)
+{
+	return cuda_launched(b,
+	    cuda_bias_back(cuda_compute_stream(b), dbias, dy, which, rows, width, stride), "bias");
+}
+
+static int
+cuda_gate_all(
+    struct backend *b, void *out, const void *in, const void *gates, int64_t n, int64_t span)
+{
+	return cuda_launched(
+	    b, cuda_gate(cuda_compute_stream(b), out, in, gates, n, span), "a gate");
+}
+
+static int
+cuda_gate_all_back(struct backend *b, void *din, void *dgates, const void *dout, const void *in,
+    const void *gates, int64_t n, int64_t span)
+{
+	return cuda_launched(b,
+	    cuda_gate_back(cuda_compute_stream(b), din, dgates, dout, in, gates, n, span),
+	    "a gate");
+}
+
+static int
+cuda_copy_rows(struct backend *b, void *to, int64_t to_stride, const void *from,
+    int64_t from_stride, int64_t rows, int64_t width)
+{
+	return cuda_launched(b,
+	    cuda_copy(cuda_compute_stream(b), to, to_stride, from, from_stride, rows, width),
+	    "copying rows");
 }
 
 static int
@@ -166,6 +209,11 @@ cuda_kernel_ops(struct backend_ops *ops)
 	ops->relu2_back = cuda_relu2_all_back;
 	ops->norm = cuda_norm_rows;
 	ops->norm_back = cuda_norm_rows_back;
+	ops->bias = cuda_bias_rows;
+	ops->bias_back = cuda_bias_rows_back;
+	ops->gate = cuda_gate_all;
+	ops->gate_back = cuda_gate_all_back;
+	ops->copy = cuda_copy_rows;
 	ops->add = cuda_add_all;
 	ops->gates = cuda_gates_rows;
 	ops->gates_back = cuda_gates_rows_back;

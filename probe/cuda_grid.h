@@ -13,6 +13,8 @@
 #define MOST_BLOCKS (1 << 16)
 #endif
 
+enum { WARP = 32 };
+
 static inline unsigned
 at_most(int64_t blocks)
 {
@@ -25,11 +27,22 @@ blocks_for(int64_t items)
 	return at_most((items + THREADS - 1) / THREADS);
 }
 
+static inline unsigned
+warps_for(int64_t rows)
+{
+	return blocks_for(rows * WARP);
+}
+
 #define EACH(i, n)                                                                                 \
 	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n);                  \
 	     i += (int64_t)gridDim.x * blockDim.x)
 /* One block a row, since a division an element would cost more than the row's bytes. */
 #define EACH_ROW(row, n) for (int64_t row = blockIdx.x; row < (n); row += gridDim.x)
 #define EACH_COL(i, n) for (int64_t i = threadIdx.x; i < (n); i += blockDim.x)
+/* One warp a row, where a block would have more threads than the row has elements. */
+#define EACH_WARP(row, n)                                                                          \
+	for (int64_t row = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / WARP; row < (n);     \
+	     row += (int64_t)gridDim.x * blockDim.x / WARP)
+#define EACH_LANE(i, n) for (int64_t i = threadIdx.x % WARP; i < (n); i += WARP)
 
 #endif

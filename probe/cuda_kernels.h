@@ -24,10 +24,20 @@ int cuda_swiglu(void *stream, void *out, const void *in, int64_t n);
 int cuda_swiglu_back(void *stream, void *din, const void *dout, const void *in, int64_t n);
 int cuda_relu2(void *stream, void *out, const void *in, int64_t n);
 int cuda_relu2_back(void *stream, void *din, const void *dout, const void *in, int64_t n);
-int cuda_norm(
-    void *stream, void *out, const void *in, const void *scale, int64_t rows, int64_t width);
+int cuda_norm(void *stream, void *out, const void *in, const void *scale, int64_t rows,
+    int64_t width, int64_t stride);
 int cuda_norm_back(void *stream, void *din, float *dscale, const void *dout, const void *in,
-    const void *scale, int64_t rows, int64_t width);
+    const void *scale, int64_t rows, int64_t width, int64_t stride);
+int cuda_bias(void *stream, void *to, const void *bias, const int32_t *which, int64_t rows,
+    int64_t width, int64_t stride);
+int cuda_bias_back(void *stream, float *dbias, const void *dy, const int32_t *which, int64_t rows,
+    int64_t width, int64_t stride);
+int cuda_gate(
+    void *stream, void *out, const void *in, const void *gates, int64_t n, int64_t span);
+int cuda_gate_back(void *stream, void *din, void *dgates, const void *dout, const void *in,
+    const void *gates, int64_t n, int64_t span);
+int cuda_copy(void *stream, void *to, int64_t to_stride, const void *from, int64_t from_stride,
+    int64_t rows, int64_t width);
 int cuda_add(void *stream, void *to, const void *from, int64_t n);
 int cuda_gates(void *stream, float *gates, const void *logits, const int32_t *chosen,
     int64_t tokens, int top_k, int64_t experts);

@@ -55,20 +55,28 @@ wide(int64_t width, const void *a, const void *b, const void *c)
 	return width % 8 == 0 && all % 16 == 0;
 }
 
+/* Sum over a warp; every lane gets it. */
+static inline __device__ float
+warp_sum(float value)
+{
+	for (int lanes = WARP / 2; lanes > 0; lanes /= 2)
+		value += __shfl_xor_sync(0xffffffffu, value, lanes);
+	return value;
+}
+
 /* Sum over a block of THREADS; every thread gets it. */
 static inline __device__ float
 block_sum(float value)
 {
-	__shared__ float parts[THREADS / 32];
+	__shared__ float parts[THREADS / WARP];
 	float sum = 0;
 
-	for (int offset = 16; offset > 0; offset /= 2)
-		value += __shfl_down_sync(0xffffffffu, value, offset);
+	value = warp_sum(value);
 	__syncthreads();
-	if (threadIdx.x % 32 == 0)
-		parts[threadIdx.x / 32] = value;
+	if (threadIdx.x % WARP == 0)
+		parts[threadIdx.x / WARP] = value;
 	__syncthreads();
-	for (int i = 0; i < THREADS / 32; i++)
+	for (int i = 0; i < THREADS / WARP; i++)
 		sum += parts[i];
 	return sum;
 }

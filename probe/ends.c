@@ -89,8 +89,9 @@ norm_of_head(const struct stage *stage, int module)
 {
 	int64_t layer = stage->shape->model.layers + module - 1;
 
-	return module == 0 ? (struct norm){LAYER_ENDS, "final_norm", 0}
-			   : (struct norm){layer, "mtp_norms", 2};
+	return module == 0 ? (struct norm){LAYER_ENDS, "final_norm", 0,
+				 shape_norm_bias(&stage->shape->model)}
+			   : (struct norm){layer, "mtp_norms", 2, 0};
 }
 
 static struct linear
@@ -100,6 +101,8 @@ head_of(const struct stage *stage)
 
 	return linear_of(stage, LAYER_ENDS, name, stage->widest.rows);
 }
+
+static const struct vector head_bias = {LAYER_ENDS, "head_bias", 0};
 
 static int
 cross_entropy(struct stage *stage, int64_t micro_batch, int module, void *logits, int64_t words)
@@ -162,6 +165,8 @@ words_forward(struct stage *stage, int64_t micro_batch, int module, struct head_
 	part_begin(stage->s, PART_HEAD, STREAM_COMPUTE);
 	result = linear_forward(stage, &head, x, d->h, kept->logits, head.out, 0);
 	if (result == 0)
+		result = bias_add(stage, head_bias, kept->logits, d->rows, head.out, head.out);
+	if (result == 0)
 		result = cross_entropy(stage, micro_batch, module, kept->logits, head.out);
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
@@ -212,7 +217,9 @@ words_backward(struct stage *stage, struct head_kept *kept)
 	if (!stage->apart && words_weights(stage, kept) != 0)
 		return -1;
 	part_begin(stage->s, PART_HEAD, STREAM_COMPUTE);
-	result = linear_back_input(stage, &head, kept->logits, head.out, partial, d->h, 0);
+	result = bias_sum(stage, head_bias, kept->logits, d->rows, head.out, head.out);
+	if (result == 0)
+		result = linear_back_input(stage, &head, kept->logits, head.out, partial, d->h, 0);
 	part_end(stage->s, STREAM_COMPUTE);
 	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, t->t1) : -1;
 }

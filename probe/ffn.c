@@ -224,6 +224,37 @@ experts_product(struct stage *stage, enum product mode, int64_t layer, const cha
 		 : 0;
 }
 
+/* Biases of both products; with expert tensor parallelism a member has some columns of the second,
+ * so that each is added once. */
+static int
+expert_bias(struct stage *stage, int64_t layer, const char *name, const struct routing *r, void *to,
+    int64_t stride)
+{
+	const struct weight *w = weight_find(&stage->weights, layer, name);
+
+	if (!w)
+		return 0;
+	return KERNEL(stage,
+	    bias(backend(stage), act_at(stage, to, stride > w->rows ? w->first_row : 0),
+		weight_data(stage->s, &stage->weights, w), r->expert_of, r->united, w->rows, stride),
+	    name);
+}
+
+static int
+expert_bias_back(struct stage *stage, int64_t layer, const char *name, const struct routing *r,
+    const void *dy, int64_t stride)
+{
+	const struct weight *w = weight_find(&stage->weights, layer, name);
+
+	if (!w)
+		return 0;
+	return KERNEL(stage,
+	    bias_back(backend(stage), weight_gradient(&stage->weights, w),
+		act_at(stage, dy, stride > w->rows ? w->first_row : 0), r->expert_of, r->united,
+		w->rows, stride),
+	    name);
+}
+
 static int
 experts_forward(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
     struct kept *kept)
@@ -235,10 +266,15 @@ experts_forward(struct stage *stage, int64_t layer, const struct routing *r, con
 	result = experts_product(
 	    stage, PRODUCT_FORWARD, layer, "expert_fc1", r, kept->permuted, NULL, kept->fc1_expert);
 	if (result == 0)
+		result = expert_bias(stage, layer, "expert_fc1_bias", r, kept->fc1_expert,
+		    fc1_width(d, d->expert));
+	if (result == 0)
 		result = activate(stage, d, kept->act, kept->fc1_expert, r->united, d->expert);
 	if (result == 0)
 		result = experts_product(
 		    stage, PRODUCT_FORWARD, layer, "expert_fc2", r, kept->act, NULL, t->united2);
+	if (result == 0)
+		result = expert_bias(stage, layer, "expert_fc2_bias", r, t->united2, d->h);
 	part_end(stage->s, STREAM_COMPUTE);
 	return result;
 }
@@ -281,11 +317,16 @@ experts_backward(struct stage *stage, int64_t layer, const struct routing *r, co
 	int result;
 
 	part_begin(stage->s, PART_EXPERTS, STREAM_COMPUTE);
-	result = experts_product(
-	    stage, PRODUCT_BACK_INPUT, layer, "expert_fc2", r, g.dy, NULL, t->expert_dnarrow);
+	result = expert_bias_back(stage, layer, "expert_fc2_bias", r, g.dy, d->h);
+	if (result == 0)
+		result = experts_product(stage, PRODUCT_BACK_INPUT, layer, "expert_fc2", r, g.dy,
+		    NULL, t->expert_dnarrow);
 	if (result == 0)
 		result = activate_back(
 		    stage, d, g.dfc1, t->expert_dnarrow, kept->fc1_expert, r->united, d->expert);
+	if (result == 0)
+		result = expert_bias_back(stage, layer, "expert_fc1_bias", r, g.dfc1,
+		    fc1_width(d, d->expert));
 	if (result == 0 && !stage->apart)
 		result = experts_weights(stage, layer, r, kept);
 	if (result == 0)
@@ -297,19 +338,31 @@ experts_backward(struct stage *stage, int64_t layer, const struct routing *r, co
 
 /* --- routed experts ----------------------------------------------------------------------- */
 
+/* A bias that balances loads steers the choice, which is drawn here; a trained one is a logit's. */
+static bool
+trains_router_bias(const struct stage *stage, int64_t layer)
+{
+	const struct weight *w = weight_find(&stage->weights, layer, "router_bias");
+
+	return w && !w->tensor.buffer;
+}
+
 static int
 route(struct stage *stage, int64_t layer, const struct routing *r, const struct dims *d,
     struct kept *kept)
 {
 	struct linear router = linear_of(stage, layer, "router", d->tokens);
+	void *logits = stage->scratch.logits;
 	int result;
 
 	part_begin(stage->s, PART_ROUTER, STREAM_COMPUTE);
-	result =
-	    linear_forward(stage, &router, kept->n2, d->h, stage->scratch.logits, d->experts, 0);
+	result = linear_forward(stage, &router, kept->n2, d->h, logits, d->experts, 0);
+	if (result == 0 && trains_router_bias(stage, layer))
+		result = bias_add(stage, (struct vector){layer, "router_bias", 0}, logits,
+		    d->tokens, d->experts, d->experts);
 	if (result == 0)
 		result = KERNEL(stage,
-		    gates(backend(stage), kept->gates, stage->scratch.logits, r->chosen, d->tokens,
+		    gates(backend(stage), kept->gates, logits, r->chosen, d->tokens,
 			(int)d->top_k, d->experts),
 		    "gates");
 	part_end(stage->s, STREAM_COMPUTE);
@@ -395,6 +448,9 @@ route_back(struct stage *stage, int64_t layer, const struct routing *r, const st
 	    gates_back(backend(stage), dlogits, stage->scratch.dgates, kept->gates, r->chosen,
 		d->tokens, (int)d->top_k, d->experts),
 	    "gates");
+	if (result == 0 && trains_router_bias(stage, layer))
+		result = bias_sum(stage, (struct vector){layer, "router_bias", 0}, dlogits,
+		    d->tokens, d->experts, d->experts);
 	if (result == 0 && !stage->apart)
 		result = router_weights(stage, layer, d, kept);
 	if (result == 0)
@@ -412,7 +468,7 @@ sum_back(struct stage *stage, struct layer_pass *p)
 
 	part_begin(stage->s, PART_PERMUTE, STREAM_COMPUTE);
 	result = KERNEL(stage,
-	    combine_back(backend(stage), lane->sent, stage->scratch.dgates, p->dout,
+	    combine_back(backend(stage), lane->sent, stage->scratch.dgates, p->half_back,
 		p->kept->returned, r->slot_of, p->kept->gates, p->d.tokens, (int)p->d.top_k,
 		p->d.h),
 	    "combine");
@@ -466,8 +522,9 @@ ffn_whole(struct stage *stage, struct layer_pass *p)
 		return 0;
 	p->whole_done = true;
 	return p->backward
-		   ? mlp_backward(stage, p->layer, &p->d, p->kept, p->dout, stage->scratch.t2)
-		   : mlp_forward(stage, p->layer, &p->d, p->kept, p->out);
+		   ? mlp_backward(
+			 stage, p->layer, &p->d, p->kept, p->half_back, stage->scratch.t2)
+		   : mlp_forward(stage, p->layer, &p->d, p->kept, p->half);
 }
 
 static int
@@ -481,7 +538,7 @@ int
 ffn_part(struct stage *stage, struct layer_pass *p, int part)
 {
 	bool whole = p->d.dense || p->d.shared;
-	void *sum = whole ? stage->scratch.t1 : p->out;
+	void *sum = whole ? stage->scratch.t1 : p->half;
 
 	if (part == 0)
 		return p->d.experts ? set_out_to_experts(stage, p) : 0;
@@ -491,7 +548,7 @@ ffn_part(struct stage *stage, struct layer_pass *p, int part)
 		return 0;
 	if (sum_experts(stage, p, sum) != 0)
 		return -1;
-	return whole ? add_to(stage, p, p->out, sum) : 0;
+	return whole ? add_to(stage, p, p->half, sum) : 0;
 }
 
 /* The gradient of what the second norm gave goes into scratch.t2. */

@@ -2,8 +2,7 @@
 /*
  * What do the kernels of the step compute? The plain form, in host memory, with float elements.
  *
- * Norm: y = x g / sqrt(mean(x^2) + eps) (RMSNorm, arXiv 1910.07467). SwiGLU: silu(a) b over
- * pairs (a, b) (arXiv 2002.05202). Adam: arXiv 1412.6980, no weight decay. Cross entropy of columns
+ * SwiGLU: silu(a) b over pairs (a, b) (arXiv 2002.05202). Adam: arXiv 1412.6980, no weight decay. Cross entropy of columns
  * that are shared out, m_r the largest and s_r the sum of exp(l - m_r) on rank r (Shoeybi et al.,
  * arXiv 1909.08053): loss = log(sum_r s_r exp(m_r - m)) + m - l_target, gradient = softmax -
  * target.
@@ -13,8 +12,6 @@
 #include <string.h>
 
 #include "probe/host_kernels.h"
-
-#define NORM_EPSILON 1e-6f
 
 static void *
 host_alloc(struct backend *b, size_t bytes)
@@ -189,59 +186,6 @@ host_relu2_back(struct backend *b, void *din, const void *dout, const void *in, 
 	(void)b;
 	for (i = 0; i < n; i++)
 		to[i] = from[i] > 0 ? 2 * from[i] * grad[i] : 0;
-	return 0;
-}
-
-static float
-inverse_rms(const float *row, int64_t width)
-{
-	double sum = 0;
-	int64_t i;
-
-	for (i = 0; i < width; i++)
-		sum += (double)row[i] * row[i];
-	return (float)(1 / sqrt(sum / (double)width + (double)NORM_EPSILON));
-}
-
-static int
-host_norm(
-    struct backend *b, void *out, const void *in, const void *scale, int64_t rows, int64_t width)
-{
-	const float *from = in, *g = scale;
-	float *to = out;
-	int64_t t, i;
-
-	(void)b;
-	for (t = 0; t < rows; t++, from += width, to += width) {
-		float r = inverse_rms(from, width);
-
-		for (i = 0; i < width; i++)
-			to[i] = from[i] * r * g[i];
-	}
-	return 0;
-}
-
-static int
-host_norm_back(struct backend *b, void *din, float *dscale, const void *dout, const void *in,
-    const void *scale, int64_t rows, int64_t width)
-{
-	const float *from = in, *grad = dout, *g = scale;
-	float *to = din;
-	int64_t t, i;
-
-	(void)b;
-	for (t = 0; t < rows; t++, from += width, grad += width, to += width) {
-		float r = inverse_rms(from, width);
-		double dot = 0;
-
-		for (i = 0; i < width; i++) {
-			dscale[i] += grad[i] * from[i] * r;
-			dot += (double)grad[i] * g[i] * from[i];
-		}
-		dot *= (double)r * r / (double)width;
-		for (i = 0; i < width; i++)
-			to[i] = r * (grad[i] * g[i] - from[i] * (float)dot);
-	}
 	return 0;
 }
 
@@ -422,8 +366,6 @@ host_kernels(struct backend_ops *ops)
 	ops->swiglu_back = host_swiglu_back;
 	ops->relu2 = host_relu2;
 	ops->relu2_back = host_relu2_back;
-	ops->norm = host_norm;
-	ops->norm_back = host_norm_back;
 	ops->add = host_add;
 	ops->gates = host_gates;
 	ops->gates_back = host_gates_back;
@@ -432,4 +374,5 @@ host_kernels(struct backend_ops *ops)
 	ops->loss_stats = host_loss_stats;
 	ops->loss = host_loss;
 	ops->adam = host_adam;
+	host_norm_kernels(ops);
 }

@@ -2,7 +2,8 @@
 /*
  * How does one layer run, forward, backward, and once more where the plan recomputes?
  *
- * x1 = x + attention(norm(x)), out = x1 + ffn(norm(x1)). Full recompute runs a layer's forward
+ * x1 = x + attention(norm(x)), out = x1 + ffn(norm(x1)); where a layer has four norms, both halves
+ * are normed before they are added. Full recompute runs a layer's forward
  * again in front of its backward; selective recompute runs the named modules again, each from
  * what is still there.
  * A backward in two (Qi et al., arXiv 2401.10241): the products with weights first, those that give
@@ -13,39 +14,85 @@
  */
 #include "probe/room.h"
 
+static struct vector
+scale_of_norm(const struct stage *stage, const struct norm *norm)
+{
+	return (struct vector){norm->layer, norm->name, norm->which * stage->widest.h};
+}
+
+static struct vector
+bias_of_norm(const struct stage *stage, const struct norm *norm)
+{
+	return (struct vector){norm->layer, norm->name, norm->bias * stage->widest.h};
+}
+
 int
 norm_forward(struct stage *stage, struct norm norm, const void *in, void *out)
 {
-	const struct weight *w = weight_find(&stage->weights, norm.layer, norm.name);
-	struct backend *b = &stage->s->backend;
 	const struct widest *d = &stage->widest;
 	int result;
 
 	part_begin(stage->s, PART_NORM, STREAM_COMPUTE);
-	result = b->ops->norm(b, out, in,
-	    act_at(stage, weight_data(stage->s, &stage->weights, w), norm.which * d->h), d->tokens,
-	    d->h);
+	result = rows_norm(stage, scale_of_norm(stage, &norm), in, out, d->tokens, d->h, d->h);
+	if (result == 0 && norm.bias)
+		result = bias_add(stage, bias_of_norm(stage, &norm), out, d->tokens, d->h, d->h);
 	part_end(stage->s, STREAM_COMPUTE);
-	return kernel_done(stage, result, "norm");
+	return result;
 }
 
 int
 norm_backward(struct stage *stage, struct norm norm, const void *in, const void *dout,
     const void *residual, void *din)
 {
-	const struct weight *w = weight_find(&stage->weights, norm.layer, norm.name);
+	struct vector v = scale_of_norm(stage, &norm);
+	const struct weight *w = weight_find(&stage->weights, v.layer, v.name);
 	struct backend *b = &stage->s->backend;
 	const struct widest *d = &stage->widest;
-	int result;
+	int result = 0;
 
 	part_begin(stage->s, PART_NORM, STREAM_COMPUTE);
-	result = b->ops->norm_back(b, din, weight_gradient(&stage->weights, w) + norm.which * d->h,
-	    dout, in, act_at(stage, weight_data(stage->s, &stage->weights, w), norm.which * d->h),
-	    d->tokens, d->h);
+	if (norm.bias)
+		result = bias_sum(stage, bias_of_norm(stage, &norm), dout, d->tokens, d->h, d->h);
+	if (result == 0)
+		result = b->ops->norm_back(b, din, weight_gradient(&stage->weights, w) + v.first,
+		    dout, in, act_at(stage, weight_data(stage->s, &stage->weights, w), v.first),
+		    d->tokens, d->h, d->h);
 	if (result == 0 && residual)
 		result = b->ops->add(b, din, residual, d->tokens * d->h);
 	part_end(stage->s, STREAM_COMPUTE);
 	return kernel_done(stage, result, "norm");
+}
+
+/* In front of attention, of the feed-forward half, then behind them; biases follow both scales. */
+enum { NORM_FIRST, NORM_SECOND, NORM_BEHIND_FIRST, NORM_BEHIND_SECOND };
+
+static struct norm
+norm_of(const struct dims *d, int64_t layer, int which)
+{
+	return (struct norm){layer, "norms", which, d->norm_bias ? which + 2 : 0};
+}
+
+/* `out` = what the half gave, normed where a norm is behind it, + residual. */
+static int
+behind_half(struct stage *stage, const struct dims *d, struct norm norm, const void *y, void *out,
+    const void *residual)
+{
+	struct backend *b = &stage->s->backend;
+
+	if (d->norms > 2 && norm_forward(stage, norm, y, out) != 0)
+		return -1;
+	return kernel_done(stage, b->ops->add(b, out, residual, d->tokens * d->h), "residual");
+}
+
+/* The gradient of what the half gave, which takes its place where weights come later. */
+static const void *
+back_to_half(struct stage *stage, const struct dims *d, struct norm norm, void *y, const void *dout)
+{
+	void *dy = stage->apart ? y : stage->scratch.t4;
+
+	if (d->norms == 2)
+		return dout;
+	return norm_backward(stage, norm, y, dout, NULL, dy) == 0 ? dy : NULL;
 }
 
 struct layer_pass
@@ -63,35 +110,40 @@ layer_pass_of(struct stage *stage, int64_t layer, int64_t micro_batch, bool back
 	return p;
 }
 
+/* Attention and what is in front of the feed-forward half. */
 static int
-residual(struct stage *stage, const struct layer_pass *p, void *to, const void *from)
+first_half(struct stage *stage, struct layer_pass *p)
 {
-	struct backend *b = &stage->s->backend;
+	struct norm behind = norm_of(&p->d, p->layer, NORM_BEHIND_FIRST);
+	struct kept *kept = p->kept;
+	void *y1 = p->d.norms > 2 ? kept->y1 : kept->x1;
 
-	return kernel_done(stage, b->ops->add(b, to, from, p->d.tokens * p->d.h), "residual");
+	p->half = p->d.norms > 2 ? kept->y2 : p->out;
+	if (norm_forward(
+		stage, norm_of(&p->d, p->layer, NORM_FIRST), kept->x, kept->n1) != 0 ||
+	    attention_forward(stage, p->layer, &p->d, kept, y1) != 0 ||
+	    behind_half(stage, &p->d, behind, y1, kept->x1, kept->x) != 0)
+		return -1;
+	return norm_forward(stage, norm_of(&p->d, p->layer, NORM_SECOND), kept->x1, kept->n2);
 }
 
 static int
 forward_part(struct stage *stage, struct layer_pass *p, int part)
 {
-	struct norm first = {p->layer, "norms", 0}, second = {p->layer, "norms", 1};
-	struct kept *kept = p->kept;
+	struct norm last = norm_of(&p->d, p->layer, NORM_BEHIND_SECOND);
 
-	if (part == 0 &&
-	    (norm_forward(stage, first, kept->x, kept->n1) != 0 ||
-		attention_forward(stage, p->layer, &p->d, kept) != 0 ||
-		residual(stage, p, kept->x1, kept->x) != 0 ||
-		norm_forward(stage, second, kept->x1, kept->n2) != 0))
+	if (part == 0 && first_half(stage, p) != 0)
 		return -1;
 	if (ffn_part(stage, p, part) != 0)
 		return -1;
-	return part == 2 ? residual(stage, p, p->out, kept->x1) : 0;
+	return part == 2 ? behind_half(stage, &p->d, last, p->half, p->out, p->kept->x1) : 0;
 }
 
 static int
 replay_modules(struct stage *stage, const struct layer_pass *p)
 {
-	struct norm first = {p->layer, "norms", 0}, second = {p->layer, "norms", 1};
+	struct norm first = norm_of(&p->d, p->layer, NORM_FIRST);
+	struct norm second = norm_of(&p->d, p->layer, NORM_SECOND);
 	struct kept *kept = p->kept;
 	int result = 0;
 
@@ -109,20 +161,34 @@ replay_modules(struct stage *stage, const struct layer_pass *p)
 }
 
 static int
+backward_begin(struct stage *stage, struct layer_pass *p)
+{
+	struct norm last = norm_of(&p->d, p->layer, NORM_BEHIND_SECOND);
+
+	if (stage->replayed && replay_modules(stage, p) != 0)
+		return -1;
+	p->half_back = back_to_half(stage, &p->d, last, p->kept->y2, p->dout);
+	return p->half_back ? 0 : -1;
+}
+
+static int
 backward_part(struct stage *stage, struct layer_pass *p, int part)
 {
-	struct norm first = {p->layer, "norms", 0}, second = {p->layer, "norms", 1};
+	struct norm first = norm_of(&p->d, p->layer, NORM_FIRST);
+	struct norm second = norm_of(&p->d, p->layer, NORM_SECOND);
+	struct norm behind = norm_of(&p->d, p->layer, NORM_BEHIND_FIRST);
 	struct scratch *t = &stage->scratch;
 	void *dx1 = stage->apart ? p->kept->x1 : t->t3;
+	const void *dy1;
 
-	if (part == 0 && stage->replayed && replay_modules(stage, p) != 0)
-		return -1;
-	if (ffn_back_part(stage, p, part) != 0)
+	if ((part == 0 && backward_begin(stage, p) != 0) || ffn_back_part(stage, p, part) != 0)
 		return -1;
 	if (part < 2)
 		return 0;
-	if (norm_backward(stage, second, p->kept->x1, t->t2, p->dout, dx1) != 0 ||
-	    attention_backward(stage, p->layer, &p->d, p->kept, dx1, t->t2) != 0)
+	if (norm_backward(stage, second, p->kept->x1, t->t2, p->dout, dx1) != 0)
+		return -1;
+	dy1 = back_to_half(stage, &p->d, behind, p->kept->y1, dx1);
+	if (!dy1 || attention_backward(stage, p->layer, &p->d, p->kept, dy1, t->t2) != 0)
 		return -1;
 	return norm_backward(stage, first, p->kept->x, t->t2, dx1, p->out);
 }
@@ -181,10 +247,12 @@ int
 layer_weights(
     struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, const void *dout)
 {
+	bool behind;
 	struct dims d;
 
 	dims_of(stage->shape, shape_kind(stage->shape, layer), &d);
-	if (ffn_weights(stage, layer, micro_batch, &d, kept, dout) != 0)
+	behind = d.norms > 2;
+	if (ffn_weights(stage, layer, micro_batch, &d, kept, behind ? kept->y2 : dout) != 0)
 		return -1;
-	return attention_weights(stage, layer, &d, kept, kept->x1);
+	return attention_weights(stage, layer, &d, kept, behind ? kept->y1 : kept->x1);
 }

@@ -106,6 +106,65 @@ linear_back_weight(struct stage *stage, const struct linear *l, const void *dy, 
 	return l->rows > 0 ? run(stage, &gemm) : 0;
 }
 
+/* --- vectors of a row --------------------------------------------------------------------- */
+
+int
+bias_add(
+    struct stage *stage, struct vector v, void *to, int64_t rows, int64_t width, int64_t stride)
+{
+	const struct weight *w = weight_find(&stage->weights, v.layer, v.name);
+	struct backend *b = &stage->s->backend;
+	const void *bias = weight_data(stage->s, &stage->weights, w);
+
+	if (!w)
+		return 0;
+	return kernel_done(stage,
+	    b->ops->bias(b, to, act_at(stage, bias, v.first), NULL, rows, width, stride), v.name);
+}
+
+int
+bias_sum(struct stage *stage, struct vector v, const void *dy, int64_t rows, int64_t width,
+    int64_t stride)
+{
+	const struct weight *w = weight_find(&stage->weights, v.layer, v.name);
+	struct backend *b = &stage->s->backend;
+
+	if (!w)
+		return 0;
+	return kernel_done(stage,
+	    b->ops->bias_back(b, weight_gradient(&stage->weights, w) + v.first, dy, NULL, rows,
+		width, stride),
+	    v.name);
+}
+
+int
+rows_norm(struct stage *stage, struct vector v, const void *in, void *out, int64_t rows,
+    int64_t width, int64_t stride)
+{
+	const struct weight *w = weight_find(&stage->weights, v.layer, v.name);
+	struct backend *b = &stage->s->backend;
+	const void *scale = weight_data(stage->s, &stage->weights, w);
+
+	return kernel_done(stage,
+	    b->ops->norm(b, out, in, act_at(stage, scale, v.first), rows, width, stride), v.name);
+}
+
+int
+rows_norm_back(struct stage *stage, struct vector v, const void *in, void *dy, int64_t rows,
+    int64_t width, int64_t stride)
+{
+	const struct weight *w = weight_find(&stage->weights, v.layer, v.name);
+	struct backend *b = &stage->s->backend;
+	const void *scale = weight_data(stage->s, &stage->weights, w);
+
+	return kernel_done(stage,
+	    b->ops->norm_back(b, dy, weight_gradient(&stage->weights, w) + v.first, dy, in,
+		act_at(stage, scale, v.first), rows, width, stride),
+	    v.name);
+}
+
+/* --- rows of the tensor-parallel group ---------------------------------------------------- */
+
 const void *
 rows_gather(struct stage *stage, const void *in, int64_t tokens, int64_t width, void *room)
 {

@@ -116,8 +116,8 @@ static int
 module_forward(struct stage *stage, int module, int64_t micro_batch, struct mtp_kept *mtp)
 {
 	int64_t layer = stage->shape->model.layers + module - 1;
-	struct norm embedded = {layer, "mtp_norms", NORM_EMBEDDED},
-		    hidden = {layer, "mtp_norms", NORM_HIDDEN};
+	struct norm embedded = {layer, "mtp_norms", NORM_EMBEDDED, 0},
+		    hidden = {layer, "mtp_norms", NORM_HIDDEN, 0};
 
 	if (embedding_forward(stage, micro_batch, module, mtp->embedded) != 0 ||
 	    unit_enter(stage->s, &stage->weights, layer) != 0 ||
@@ -138,8 +138,8 @@ module_backward(struct stage *stage, int module, int64_t micro_batch, struct mtp
     void *dout, void *dhidden)
 {
 	int64_t layer = stage->shape->model.layers + module - 1;
-	struct norm embedded = {layer, "mtp_norms", NORM_EMBEDDED},
-		    hidden = {layer, "mtp_norms", NORM_HIDDEN};
+	struct norm embedded = {layer, "mtp_norms", NORM_EMBEDDED, 0},
+		    hidden = {layer, "mtp_norms", NORM_HIDDEN, 0};
 	struct linear first = half_of(stage, layer, NORM_EMBEDDED);
 	struct linear second = half_of(stage, layer, NORM_HIDDEN);
 	struct scratch *t = &stage->scratch;

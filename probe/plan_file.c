@@ -235,22 +235,43 @@ cannot(struct diags *diags, const char *what, const char *hint)
 	diag_last_hint(diags, "%s", hint);
 }
 
+/* Layers whose cost the probe's own would not have. */
+static const char *
+unlike(const struct model *model, const struct layer_kind *kind)
+{
+	const struct mixer *m = &kind->mixer;
+	int64_t norms = kind->norm_elements / model->hidden;
+
+	if (m->kind != MIXER_GQA && m->kind != MIXER_MLA)
+		return m->kind == MIXER_NONE ? "layers without attention" : mixer_kind_names[m->kind];
+	if (m->index_heads)
+		return "a sparse-attention indexer";
+	if (m->out_gate && (m->sinks || m->value_dim != m->head_dim))
+		return "an output gate beside sinks or values of another width";
+	if (kind->ffn.latent)
+		return "experts on a latent width";
+	if (kind->extra_elements)
+		return kind->extra_name;
+	if (norms * model->hidden != kind->norm_elements || (norms != 2 && norms != 4))
+		return "layers of other than two or four norms";
+	return NULL;
+}
+
 static void
 check_layers(const struct model *model, struct diags *diags)
 {
 	int kind;
 
-	for (kind = 0; kind < model->n_kinds; kind++) {
-		const struct layer_kind *layer = &model->kinds[kind];
+	for (kind = 0; kind <= model->n_kinds; kind++) {
+		const char *what =
+		    kind < model->n_kinds	? unlike(model, &model->kinds[kind])
+		    : model->mtp_layers > 0 ? unlike(model, &model->mtp)
+					    : NULL;
 
-		if (layer->mixer.kind != MIXER_GQA && layer->mixer.kind != MIXER_MLA) {
-			cannot(diags, mixer_kind_names[layer->mixer.kind],
-			    "its stand-in covers grouped-query and latent (MLA) attention");
-			return;
-		}
-		if (layer->ffn.latent) {
-			cannot(diags, "experts on a latent width",
-			    "such models are planned, not probed");
+		if (what) {
+			cannot(diags, what,
+			    "its layers have grouped-query or latent (MLA) attention, MLPs and "
+			    "experts; such models are planned, not probed");
 			return;
 		}
 	}
@@ -334,6 +355,9 @@ plan_runnable(const struct probe_plan *plan, struct diags *diags)
 	    (plan->model->tied || plan->model->mtp_layers > 0))
 		cannot(diags, "sharded gradients of an embedding that two stages hold",
 		    "plan with --pin zero=1 or pp=1");
+	if (s->zero > 1 && plan->model->tied && plan->model->head_bias)
+		cannot(diags, "sharded gradients of a tied head with a bias",
+		    "plan with --pin zero=1");
 	if (s->zero > 1 && s->dp_replicate > 1)
 		cannot(diags, "hybrid sharding", "plan with --pin dp_replicate=1");
 	if (plan->layout.mtp_back > 0 && plan->model->mtp_layers > 0)

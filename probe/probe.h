@@ -156,11 +156,27 @@ struct backend_ops {
 	int (*relu2)(struct backend *b, void *out, const void *in, int64_t n);
 	int (*relu2_back)(
 	    struct backend *b, void *din, const void *dout, const void *in, int64_t n);
+	/* The first `width` elements of rows that are `stride` apart; `out` may be `in`. */
 	int (*norm)(struct backend *b, void *out, const void *in, const void *scale, int64_t rows,
-	    int64_t width);
-	/* din is overwritten and may be `in`, dscale (float) is added to */
+	    int64_t width, int64_t stride);
+	/* din is overwritten and may be dout or `in`; dscale (float) is added to */
 	int (*norm_back)(struct backend *b, void *din, float *dscale, const void *dout,
-	    const void *in, const void *scale, int64_t rows, int64_t width);
+	    const void *in, const void *scale, int64_t rows, int64_t width, int64_t stride);
+	/* to[r] += bias[which[r]]: rows `stride` apart; which NULL: the one bias */
+	int (*bias)(struct backend *b, void *to, const void *bias, const int32_t *which,
+	    int64_t rows, int64_t width, int64_t stride);
+	/* dbias[which[r]] += dy[r], in float */
+	int (*bias_back)(struct backend *b, float *dbias, const void *dy, const int32_t *which,
+	    int64_t rows, int64_t width, int64_t stride);
+	/* out[i] = in[i] * sigmoid(gates[i / span]); `out` may be `in` */
+	int (*gate)(struct backend *b, void *out, const void *in, const void *gates, int64_t n,
+	    int64_t span);
+	/* din may be dout; n is a multiple of span */
+	int (*gate_back)(struct backend *b, void *din, void *dgates, const void *dout,
+	    const void *in, const void *gates, int64_t n, int64_t span);
+	/* Rows of `width` elements between rows of other strides. */
+	int (*copy)(struct backend *b, void *to, int64_t to_stride, const void *from,
+	    int64_t from_stride, int64_t rows, int64_t width);
 	int (*add)(struct backend *b, void *to, const void *from, int64_t n);
 	/* gates[t][j] = softmax over the chosen experts of the token's logits */
 	int (*gates)(struct backend *b, float *gates, const void *logits, const int32_t *chosen,

@@ -28,6 +28,7 @@ whole_dims(const struct ref *ref, int64_t layer, struct dims *d)
 	d->k_width = d->kv_heads * d->key_dim;
 	d->v_width = d->kv_heads * d->v;
 	d->o_width *= s->tp;
+	d->gates *= s->tp;
 	d->dense *= s->tp;
 	d->shared *= s->tp;
 	d->expert *= s->etp;
@@ -130,33 +131,13 @@ reference_row_back(const double *w, double *dw, int64_t out, int64_t in, const d
 		}
 }
 
-static void
-act_row(bool ungated, const double *in, int64_t width, double *out)
+void
+reference_add(double *to, const double *from, int64_t n)
 {
 	int64_t i;
 
-	for (i = 0; i < width; i++) {
-		double a = ungated ? in[i] : in[2 * i];
-
-		out[i] = ungated ? (a > 0 ? a * a : 0) : a / (1 + exp(-a)) * in[2 * i + 1];
-	}
-}
-
-static void
-act_row_back(bool ungated, const double *in, int64_t width, const double *dout, double *din)
-{
-	int64_t i;
-
-	for (i = 0; i < width; i++) {
-		if (ungated) {
-			din[i] = in[i] > 0 ? 2 * in[i] * dout[i] : 0;
-			continue;
-		}
-		double a = in[2 * i], sigmoid = 1 / (1 + exp(-a));
-
-		din[2 * i] = dout[i] * in[2 * i + 1] * (sigmoid + a * sigmoid * (1 - sigmoid));
-		din[2 * i + 1] = dout[i] * a * sigmoid;
-	}
+	for (i = 0; i < n; i++)
+		to[i] += from[i];
 }
 
 #define NORM_EPSILON 1e-6
@@ -197,258 +178,103 @@ reference_norm_back(
 		dx[i] += dy[i] * g[i] / rms - x[i] * dot / ((double)h * rms * rms * rms);
 }
 
-/* --- feed-forward ------------------------------------------------------------------------- */
-
-static double *
-mlp(struct ref *ref, const struct dims *d, int64_t layer, const char *first, const char *second,
-    int64_t width, double *out)
-{
-	struct layer_values *l = &ref->layers[layer];
-	const struct reference_weight *in = reference_find(ref->r, layer, first);
-	const struct reference_weight *last = reference_find(ref->r, layer, second);
-	int64_t wide = fc1_width(d, width), t;
-	double *fc1 = reference_numbers(ref, ref->tokens * wide),
-	       *hidden = reference_numbers(ref, width);
-
-	for (t = 0; t < ref->tokens; t++) {
-		reference_row_forward(
-		    in->value, wide, ref->h, l->n2 + t * ref->h, fc1 + t * wide, false);
-		act_row(d->ungated, fc1 + t * wide, width, hidden);
-		reference_row_forward(last->value, ref->h, width, hidden, out + t * ref->h, true);
-	}
-	return fc1;
-}
-
-static void
-mlp_back(struct ref *ref, const struct dims *d, int64_t layer, const char *first,
-    const char *second, int64_t width, const double *fc1, const double *dout, double *dn2)
-{
-	struct layer_values *l = &ref->layers[layer];
-	const struct reference_weight *in = reference_find(ref->r, layer, first);
-	const struct reference_weight *last = reference_find(ref->r, layer, second);
-	int64_t wide = fc1_width(d, width), t;
-	double *hidden = reference_numbers(ref, width), *dhidden = reference_numbers(ref, width),
-	       *dfc1 = reference_numbers(ref, wide);
-
-	for (t = 0; t < ref->tokens; t++) {
-		act_row(d->ungated, fc1 + t * wide, width, hidden);
-		memset(dhidden, 0, (size_t)width * sizeof(*dhidden));
-		reference_row_back(
-		    last->value, last->gradient, ref->h, width, hidden, dout + t * ref->h, dhidden);
-		act_row_back(d->ungated, fc1 + t * wide, width, dhidden, dfc1);
-		reference_row_back(in->value, in->gradient, wide, ref->h, l->n2 + t * ref->h, dfc1,
-		    dn2 + t * ref->h);
-	}
-}
-
-/* The tokens of one rank of one micro-batch choose, in its order, as capacity counts by rank. */
-static void
-choose_of_rank(struct ref *ref, const struct dims *d, int64_t layer, struct session *at,
-    int64_t micro_batch, const double *cumulative)
-{
-	struct layer_values *l = &ref->layers[layer];
-	double factor = ref->shape->strategy.capacity;
-	int64_t *count = arena_array(ref->arena, (size_t)d->experts, sizeof(*count)), row, j;
-	int64_t most =
-	    factor > 0 ? (int64_t)ceil(factor * (double)(d->tokens * d->top_k) / (double)d->experts)
-		       : INT64_MAX;
-
-	for (row = 0; row < d->tokens; row++) {
-		int64_t token = token_number(at, ref->shape, micro_batch, row);
-		int32_t *chosen = l->chosen + token * d->top_k;
-
-		routing_choose(ref->skew, d, cumulative, layer,
-		    token_number(at, ref->shape, micro_batch % ROUTING_PATTERNS, row), chosen);
-		memcpy(l->picked + token * d->top_k, chosen, (size_t)d->top_k * sizeof(*chosen));
-		for (j = 0; j < d->top_k; j++) {
-			if (count[chosen[j]]++ < most)
-				ref->r->slots++;
-			else
-				chosen[j] = -1;
-			ref->r->dropped += chosen[j] < 0;
-		}
-	}
-}
-
-static void
-choose(struct ref *ref, const struct dims *d, int64_t layer)
-{
-	const struct strategy *s = &ref->shape->strategy;
-	double *cumulative = reference_numbers(ref, d->experts);
-	struct session at;
-	int64_t micro_batch;
-
-	memset(&at, 0, sizeof(at));
-	skew_popularity(ref->skew, layer, d->experts, cumulative);
-	for (at.dp = 0; at.dp < s->dp; at.dp++)
-		for (micro_batch = 0; micro_batch < s->micro_batches; micro_batch++)
-			for (at.cp = 0; at.cp < s->cp; at.cp++)
-				for (at.tp = 0; at.tp < s->tp; at.tp++)
-					choose_of_rank(ref, d, layer, &at, micro_batch, cumulative);
-}
-
-static void
-token_gates(
-    const struct ref *ref, const struct dims *d, int64_t layer, int64_t token, double *logits)
-{
-	struct layer_values *l = &ref->layers[layer];
-	const struct reference_weight *router = reference_find(ref->r, layer, "router");
-	const int32_t *picked = l->picked + token * d->top_k;
-	double *gates = l->gates + token * d->top_k, sum = 0;
-	int64_t j;
-
-	reference_row_forward(
-	    router->value, d->experts, ref->h, l->n2 + token * ref->h, logits, false);
-	for (j = 0; j < d->top_k; j++)
-		sum += exp(logits[picked[j]]);
-	for (j = 0; j < d->top_k; j++)
-		gates[j] = exp(logits[picked[j]]) / sum;
-}
-
-static void
-routed(struct ref *ref, const struct dims *d, int64_t layer, double *out)
-{
-	struct layer_values *l = &ref->layers[layer];
-	const struct reference_weight *first = reference_find(ref->r, layer, "expert_fc1");
-	const struct reference_weight *second = reference_find(ref->r, layer, "expert_fc2");
-	int64_t wide = fc1_width(d, d->expert), t, j, i, n = ref->tokens * d->top_k;
-	double *logits = reference_numbers(ref, d->experts),
-	       *hidden = reference_numbers(ref, d->expert);
-
-	l->picked = arena_array(ref->arena, 2 * (size_t)n, sizeof(*l->picked));
-	l->chosen = l->picked + n;
-	l->gates = reference_numbers(ref, n);
-	l->fc1 = reference_numbers(ref, n * wide);
-	l->out = reference_numbers(ref, n * ref->h);
-	choose(ref, d, layer);
-	for (t = 0; t < ref->tokens; t++) {
-		token_gates(ref, d, layer, t, logits);
-		for (j = t * d->top_k; j < (t + 1) * d->top_k; j++) {
-			int64_t e = l->chosen[j];
-
-			if (e < 0)
-				continue;
-			reference_row_forward(first->value + e * wide * ref->h, wide, ref->h,
-			    l->n2 + t * ref->h, l->fc1 + j * wide, false);
-			act_row(d->ungated, l->fc1 + j * wide, d->expert, hidden);
-			reference_row_forward(second->value + e * ref->h * d->expert, ref->h,
-			    d->expert, hidden, l->out + j * ref->h, false);
-			for (i = 0; i < ref->h; i++)
-				out[t * ref->h + i] += l->gates[j] * l->out[j * ref->h + i];
-		}
-	}
-}
-
-static void
-expert_back(struct ref *ref, const struct dims *d, int64_t layer, int64_t t, int64_t j,
-    const double *dout, double *dn2)
-{
-	struct layer_values *l = &ref->layers[layer];
-	const struct reference_weight *first = reference_find(ref->r, layer, "expert_fc1");
-	const struct reference_weight *second = reference_find(ref->r, layer, "expert_fc2");
-	int64_t wide = fc1_width(d, d->expert), e = l->chosen[j], i, w1 = e * wide * ref->h;
-	int64_t w2 = e * ref->h * d->expert;
-	double *hidden = reference_numbers(ref, d->expert),
-	       *dhidden = reference_numbers(ref, d->expert);
-	double *dfc1 = reference_numbers(ref, wide), *dy = reference_numbers(ref, ref->h);
-
-	for (i = 0; i < ref->h; i++)
-		dy[i] = l->gates[j] * dout[t * ref->h + i];
-	act_row(d->ungated, l->fc1 + j * wide, d->expert, hidden);
-	reference_row_back(
-	    second->value + w2, second->gradient + w2, ref->h, d->expert, hidden, dy, dhidden);
-	act_row_back(d->ungated, l->fc1 + j * wide, d->expert, dhidden, dfc1);
-	reference_row_back(first->value + w1, first->gradient + w1, wide, ref->h,
-	    l->n2 + t * ref->h, dfc1, dn2 + t * ref->h);
-}
-
-static void
-routed_back(struct ref *ref, const struct dims *d, int64_t layer, const double *dout, double *dn2)
-{
-	struct layer_values *l = &ref->layers[layer];
-	const struct reference_weight *router = reference_find(ref->r, layer, "router");
-	double *dlogits = reference_numbers(ref, d->experts),
-	       *dgate = reference_numbers(ref, d->top_k);
-	int64_t t, j, i;
-
-	for (t = 0; t < ref->tokens; t++) {
-		struct arena_mark mark = arena_mark(ref->arena);
-		double dot = 0;
-
-		memset(dlogits, 0, (size_t)d->experts * sizeof(*dlogits));
-		for (j = 0; j < d->top_k; j++) {
-			int64_t at = t * d->top_k + j;
-
-			dgate[j] = 0;
-			if (l->chosen[at] < 0)
-				continue;
-			for (i = 0; i < ref->h; i++)
-				dgate[j] += dout[t * ref->h + i] * l->out[at * ref->h + i];
-			dot += l->gates[at] * dgate[j];
-			expert_back(ref, d, layer, t, at, dout, dn2);
-		}
-		for (j = 0; j < d->top_k; j++)
-			dlogits[l->picked[t * d->top_k + j]] =
-			    l->gates[t * d->top_k + j] * (dgate[j] - dot);
-		reference_row_back(router->value, router->gradient, d->experts, ref->h,
-		    l->n2 + t * ref->h, dlogits, dn2 + t * ref->h);
-		arena_reset(ref->arena, mark);
-	}
-}
-
 /* --- layers ------------------------------------------------------------------------------- */
+
+/* By its place among a layer's norms; biases, if any, follow the two scales. */
+static void
+layer_norm(struct ref *ref, const struct dims *d, int64_t layer, int which, const double *x,
+    double *y)
+{
+	const struct reference_weight *norms = reference_find(ref->r, layer, "norms");
+	int64_t t, h = ref->h;
+
+	for (t = 0; t < ref->tokens; t++) {
+		reference_norm(x + t * h, norms->value + which * h, h, y + t * h);
+		if (d->norm_bias)
+			reference_add(y + t * h, norms->value + (which + 2) * h, h);
+	}
+}
+
+static void
+layer_norm_back(struct ref *ref, const struct dims *d, int64_t layer, int which, const double *x,
+    const double *dy, double *dx)
+{
+	const struct reference_weight *norms = reference_find(ref->r, layer, "norms");
+	int64_t t, h = ref->h;
+
+	for (t = 0; t < ref->tokens; t++) {
+		reference_norm_back(x + t * h, norms->value + which * h,
+		    norms->gradient + which * h, h, dy + t * h, dx + t * h);
+		if (d->norm_bias)
+			reference_add(norms->gradient + (which + 2) * h, dy + t * h, h);
+	}
+}
+
+/* out = x + y, y normed where norms stand behind the halves. */
+static void
+behind(struct ref *ref, const struct dims *d, int64_t layer, int which, const double *x,
+    const double *y, double *out)
+{
+	int64_t n = ref->tokens * ref->h;
+
+	if (d->norms > 2)
+		layer_norm(ref, d, layer, which, y, out);
+	else
+		memcpy(out, y, (size_t)n * sizeof(*out));
+	reference_add(out, x, n);
+}
+
+static void
+back_to(struct ref *ref, const struct dims *d, int64_t layer, int which, const double *y,
+    const double *dout, double *dy)
+{
+	size_t bytes = (size_t)(ref->tokens * ref->h) * sizeof(*dy);
+
+	if (d->norms > 2) {
+		memset(dy, 0, bytes);
+		layer_norm_back(ref, d, layer, which, y, dout, dy);
+	} else {
+		memcpy(dy, dout, bytes);
+	}
+}
 
 void
 reference_layer(struct ref *ref, int64_t layer, double *out)
 {
 	struct layer_values *l = &ref->layers[layer];
-	const struct reference_weight *norms = reference_find(ref->r, layer, "norms");
-	int64_t t, n = ref->tokens * ref->h;
+	int64_t n = ref->tokens * ref->h;
 	struct dims d;
 
 	whole_dims(ref, layer, &d);
 	l->n1 = reference_numbers(ref, n);
+	l->y1 = reference_numbers(ref, n);
 	l->x1 = reference_numbers(ref, n);
 	l->n2 = reference_numbers(ref, n);
-	for (t = 0; t < ref->tokens; t++)
-		reference_norm(l->x + t * ref->h, norms->value, ref->h, l->n1 + t * ref->h);
+	l->y2 = reference_numbers(ref, n);
+	layer_norm(ref, &d, layer, 0, l->x, l->n1);
 	reference_attention(ref, &d, layer);
-	for (t = 0; t < ref->tokens; t++)
-		reference_norm(
-		    l->x1 + t * ref->h, norms->value + ref->h, ref->h, l->n2 + t * ref->h);
-	memcpy(out, l->x1, (size_t)n * sizeof(*out));
-	if (d.dense)
-		l->dense = mlp(ref, &d, layer, "mlp_fc1", "mlp_fc2", d.dense, out);
-	if (d.shared)
-		l->shared = mlp(ref, &d, layer, "shared_fc1", "shared_fc2", d.shared, out);
-	if (d.experts)
-		routed(ref, &d, layer, out);
+	behind(ref, &d, layer, 2, l->x, l->y1, l->x1);
+	layer_norm(ref, &d, layer, 1, l->x1, l->n2);
+	reference_ffn(ref, &d, layer);
+	behind(ref, &d, layer, 3, l->x1, l->y2, out);
 }
 
 void
 reference_layer_back(struct ref *ref, int64_t layer, double *dout)
 {
 	struct layer_values *l = &ref->layers[layer];
-	const struct reference_weight *norms = reference_find(ref->r, layer, "norms");
-	int64_t t, n = ref->tokens * ref->h;
-	double *dn = reference_numbers(ref, n);
+	int64_t n = ref->tokens * ref->h;
+	double *dn = reference_numbers(ref, n), *dy = reference_numbers(ref, n);
 	struct dims d;
 
 	whole_dims(ref, layer, &d);
-	if (d.dense)
-		mlp_back(ref, &d, layer, "mlp_fc1", "mlp_fc2", d.dense, l->dense, dout, dn);
-	if (d.shared)
-		mlp_back(ref, &d, layer, "shared_fc1", "shared_fc2", d.shared, l->shared, dout, dn);
-	if (d.experts)
-		routed_back(ref, &d, layer, dout, dn);
-	for (t = 0; t < ref->tokens; t++)
-		reference_norm_back(l->x1 + t * ref->h, norms->value + ref->h,
-		    norms->gradient + ref->h, ref->h, dn + t * ref->h, dout + t * ref->h);
+	back_to(ref, &d, layer, 3, l->y2, dout, dy);
+	reference_ffn_back(ref, &d, layer, dy, dn);
+	layer_norm_back(ref, &d, layer, 1, l->x1, dn, dout);
 	memset(dn, 0, (size_t)n * sizeof(*dn));
-	reference_attention_back(ref, &d, layer, dout, dn);
-	for (t = 0; t < ref->tokens; t++)
-		reference_norm_back(l->x + t * ref->h, norms->value, norms->gradient, ref->h,
-		    dn + t * ref->h, dout + t * ref->h);
+	back_to(ref, &d, layer, 2, l->y1, dout, dy);
+	reference_attention_back(ref, &d, layer, dy, dn);
+	layer_norm_back(ref, &d, layer, 0, l->x, dn, dout);
 }
 
 static double

@@ -80,16 +80,26 @@ head_run(struct ref *ref, int module, const double *hidden, double *losses, doub
 	const struct reference_weight *norm =
 	    module ? reference_find(ref->r, model->layers + module - 1, "mtp_norms")
 		   : reference_find(ref->r, LAYER_ENDS, "final_norm");
+	const struct reference_weight *bias = reference_find(ref->r, LAYER_ENDS, "head_bias");
+	bool norm_bias = module == 0 && shape_norm_bias(model);
 	int64_t t, h = ref->h, words = model->vocab, at = module ? 2 * h : 0;
 	double *y = reference_numbers(ref, h), *dy = reference_numbers(ref, h);
 	double *logits = reference_numbers(ref, words), *dlogits = reference_numbers(ref, words);
 
 	for (t = 0; t < ref->tokens; t++) {
 		reference_norm(hidden + t * h, norm->value + at, h, y);
+		if (norm_bias)
+			reference_add(y, norm->value + h, h);
 		reference_row_forward(head->value, words, h, y, logits, false);
+		if (bias)
+			reference_add(logits, bias->value, words);
 		losses[t] = cross_entropy(logits, words, word_of(ref, t, module + 1), dlogits);
 		memset(dy, 0, (size_t)h * sizeof(*dy));
 		reference_row_back(head->value, head->gradient, words, h, y, dlogits, dy);
+		if (bias)
+			reference_add(bias->gradient, dlogits, words);
+		if (norm_bias)
+			reference_add(norm->gradient + h, dy, h);
 		reference_norm_back(
 		    hidden + t * h, norm->value + at, norm->gradient + at, h, dy, dhidden + t * h);
 	}

@@ -2,12 +2,14 @@
 #ifndef MOEPLAN_REFERENCE_PRIVATE_H
 #define MOEPLAN_REFERENCE_PRIVATE_H
 
-/* What reference.c, reference_attention.c and reference_ends.c share. */
+/* What reference.c, reference_attention.c, reference_ffn.c and reference_ends.c share. */
 
 #include "probe/reference.h"
 
 struct layer_values {
-	double *x, *n1, *latent, *q, *k, *v, *o, *x1, *n2, *dense, *shared;
+	double *x, *n1, *raw, *latent, *q_raw, *k_raw, *q, *k, *v, *gates_o, *o, *gated, *x1, *n2;
+	double *dense, *shared;
+	double *y1, *y2; /* what the halves gave */
 	double *gates;		  /* [token][top_k] */
 	int32_t *picked, *chosen; /* [token][top_k]; chosen is -1 over capacity */
 	double *fc1, *out;	  /* [token][top_k][2f], [token][top_k][h] */
@@ -33,6 +35,8 @@ void reference_row_forward(
 void reference_row_back(const double *w, double *dw, int64_t out, int64_t in, const double *x,
     const double *dy, double *dx);
 
+void reference_add(double *to, const double *from, int64_t n);
+
 void reference_norm(const double *x, const double *g, int64_t h, double *y);
 /* dx += d(norm)/dx dy */
 void reference_norm_back(
@@ -48,9 +52,14 @@ void reference_embed_back(struct ref *ref, int64_t shift, const double *dx);
 /* From r->outputs to all losses, MTP modules between, and the gradient of r->outputs. */
 void reference_ends(struct ref *ref, double *dhidden);
 
-/* x1 = x + attention(n1), and the gradient of n1 from that of x1. */
+/* y2 = MLPs and experts of n2; dn2 is added to. */
+void reference_ffn(struct ref *ref, const struct dims *d, int64_t layer);
+void reference_ffn_back(
+    struct ref *ref, const struct dims *d, int64_t layer, const double *dy2, double *dn2);
+
+/* y1 = attention(n1), and the gradient of n1 from that of y1. */
 void reference_attention(struct ref *ref, const struct dims *d, int64_t layer);
 void reference_attention_back(
-    struct ref *ref, const struct dims *d, int64_t layer, const double *dx1, double *dn1);
+    struct ref *ref, const struct dims *d, int64_t layer, const double *dy1, double *dn1);
 
 #endif

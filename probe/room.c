@@ -84,6 +84,11 @@ widen(struct widest *w, const struct shape *shape, int64_t layer)
 	keep_max(&w->k_width, d.k_width);
 	keep_max(&w->v_width, d.v_width);
 	keep_max(&w->o_width, d.o_width);
+	keep_max(&w->q_raw, d.q_normed ? d.q_width : 0);
+	keep_max(&w->k_raw, d.k_normed ? d.k_width : 0);
+	keep_max(&w->gates, d.gates);
+	keep_max(&w->shared_gate, d.shared_gate);
+	keep_max(&w->behind, d.norms > 2 ? d.h : 0);
 	keep_max(&w->dense, fc1_width(&d, d.dense));
 	keep_max(&w->dense_act, d.dense);
 	keep_max(&w->shared, fc1_width(&d, d.shared));
@@ -131,7 +136,12 @@ find_widest(const struct stage *stage, int place, struct widest *w)
 
 enum size {
 	SIZE_TOKENS,
+	SIZE_BEHIND,
 	SIZE_LATENT,
+	SIZE_Q_RAW,
+	SIZE_K_RAW,
+	SIZE_GATES_O,
+	SIZE_GATE_SHARED,
 	SIZE_Q,
 	SIZE_K,
 	SIZE_V,
@@ -161,11 +171,18 @@ static const struct kept_row {
     {KEPT(n1), SIZE_TOKENS, MODULE_LAYERNORM, false},
     {KEPT(x1), SIZE_TOKENS, 0, false},
     {KEPT(n2), SIZE_TOKENS, MODULE_LAYERNORM, false},
-    {KEPT(latent), SIZE_LATENT, 0, false},
-    {KEPT(q), SIZE_Q, MODULE_MLA_UP_PROJ, false},
-    {KEPT(k), SIZE_K, MODULE_MLA_UP_PROJ, false},
+    {KEPT(y1), SIZE_BEHIND, 0, false},
+    {KEPT(y2), SIZE_BEHIND, 0, false},
+    {KEPT(raw), SIZE_OWN_LATENT, 0, false},
+    {KEPT(latent), SIZE_LATENT, MODULE_MLA_UP_PROJ, false},
+    {KEPT(q_raw), SIZE_Q_RAW, 0, false},
+    {KEPT(k_raw), SIZE_K_RAW, 0, false},
+    {KEPT(q), SIZE_Q, MODULE_MLA_UP_PROJ | MODULE_LAYERNORM, false},
+    {KEPT(k), SIZE_K, MODULE_MLA_UP_PROJ | MODULE_LAYERNORM, false},
     {KEPT(v), SIZE_V, MODULE_MLA_UP_PROJ, false},
     {KEPT(o), SIZE_O, 0, false},
+    {KEPT(gates_o), SIZE_GATES_O, 0, false},
+    {KEPT(gate_shared), SIZE_GATE_SHARED, MODULE_SHARED_EXPERTS | MODULE_MOE, false},
     {KEPT(fc1_dense), SIZE_DENSE, MODULE_MLP, false},
     {KEPT(act_dense), SIZE_DENSE_ACT, MODULE_MLP, false},
     {KEPT(fc1_shared), SIZE_SHARED, MODULE_SHARED_EXPERTS | MODULE_MOE, false},
@@ -180,6 +197,17 @@ static const struct kept_row {
 };
 enum { KEPT_ROWS = sizeof(kept_rows) / sizeof(kept_rows[0]) };
 
+/* A module that is replayed brings it back; a norm brings back queries and keys of normed heads. */
+static bool
+is_replayed(const struct stage *stage, const struct widest *w, const struct kept_row *row)
+{
+	bool heads = row->size == SIZE_Q || row->size == SIZE_K;
+	unsigned by = heads && w->q_raw == 0 ? row->replayed_by & ~(unsigned)MODULE_LAYERNORM
+					     : row->replayed_by;
+
+	return by & stage->replayed;
+}
+
 static void
 sizes_of(const struct stage *stage, const struct widest *w, size_t bytes[SIZES])
 {
@@ -188,7 +216,12 @@ sizes_of(const struct stage *stage, const struct widest *w, size_t bytes[SIZES])
 	int64_t united = w->experts ? r->most_united : 0, slots = w->experts ? r->most_slots : 0;
 	const int64_t elements[SIZES] = {
 	    [SIZE_TOKENS] = w->tokens * w->h,
+	    [SIZE_BEHIND] = w->tokens * w->behind,
 	    [SIZE_LATENT] = w->rows * w->latent,
+	    [SIZE_Q_RAW] = w->rows * w->q_raw,
+	    [SIZE_K_RAW] = w->rows * w->k_raw,
+	    [SIZE_GATES_O] = w->rows * w->gates,
+	    [SIZE_GATE_SHARED] = w->rows * w->shared_gate,
 	    [SIZE_Q] = w->rows * w->q_width,
 	    [SIZE_K] = w->rows * w->k_width,
 	    [SIZE_V] = w->rows * w->v_width,
@@ -229,7 +262,7 @@ make_shared(struct stage *stage, struct kept *shared)
 	sizes_of(stage, &stage->widest, bytes);
 	for (i = 0; i < KEPT_ROWS; i++)
 		if (!kept_rows[i].waits &&
-		    (full || (kept_rows[i].replayed_by & stage->replayed)))
+		    (full || is_replayed(stage, &stage->widest, &kept_rows[i])))
 			*kept_member(shared, &kept_rows[i]) =
 			    own(stage, ROOM_BUFFERS, bytes[kept_rows[i].size], true);
 }
@@ -273,7 +306,7 @@ make_kept(struct stage *stage, const struct widest *w, struct kept *kept)
 		if (row->waits && !stage->passes.defers)
 			continue;
 		*kept_member(kept, row) =
-		    row->replayed_by & stage->replayed
+		    is_replayed(stage, w, row)
 			? *kept_member(&stage->shared[0], row)
 			: own(stage, ROOM_ACTIVATIONS, bytes[row->size], true);
 	}
@@ -361,6 +394,7 @@ make_scratch_attention(struct stage *stage)
 	t->dk = own_act(stage, ROOM_BUFFERS, rows * w->k_width);
 	t->dv = own_act(stage, ROOM_BUFFERS, rows * w->v_width);
 	t->attention = own_act(stage, ROOM_BUFFERS, rows * w->o_width);
+	t->dgate = own_act(stage, ROOM_BUFFERS, rows * (w->gates > w->shared_gate ? w->gates : w->shared_gate));
 	t->scores = own_act(stage, ROOM_BUFFERS, w->block);
 	t->dscores = own_act(stage, ROOM_BUFFERS, w->block);
 }
@@ -414,6 +448,7 @@ make_scratch(struct stage *stage)
 	t->t1 = own_act(stage, ROOM_BUFFERS, w->tokens * w->h);
 	t->t2 = own_act(stage, ROOM_BUFFERS, w->tokens * w->h);
 	t->t3 = own_act(stage, ROOM_BUFFERS, w->tokens * w->h);
+	t->t4 = own_act(stage, ROOM_BUFFERS, w->tokens * w->behind);
 	t->carried = own_act(stage, ROOM_BUFFERS, mtp ? w->tokens * w->h : 0);
 	t->mtp_part = own_act(stage, ROOM_BUFFERS, mtp ? w->rows * w->h / tp : 0);
 	t->stats = own_floats(stage, ROOM_BUFFERS, 3 * losses);

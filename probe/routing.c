@@ -32,6 +32,33 @@ is_chosen(const int32_t *chosen, int n, int64_t expert)
 	return false;
 }
 
+/* Whether a token may still go to this expert's group (node-limited routing, arXiv 2412.19437). */
+static bool
+is_open(const struct dims *d, const int32_t *chosen, int n, int64_t expert)
+{
+	int64_t groups = 0;
+	int i, j;
+
+	if (d->group_experts == 0)
+		return true;
+	for (j = 0; j < n; j++) {
+		int64_t group = chosen[j] / d->group_experts;
+
+		if (group == expert / d->group_experts)
+			return true;
+		for (i = 0; i < j && chosen[i] / d->group_experts != group; i++)
+			;
+		groups += i == j;
+	}
+	return groups < d->top_groups;
+}
+
+static bool
+is_free(const struct dims *d, const int32_t *chosen, int n, int64_t expert)
+{
+	return !is_chosen(chosen, n, expert) && is_open(d, chosen, n, expert);
+}
+
 static int64_t
 pick(const double *cumulative, int64_t experts, double u)
 {
@@ -63,10 +90,10 @@ routing_choose(const struct skew *skew, const struct dims *d, const double *cumu
 			expert = pick(cumulative, d->experts,
 			    unit(DRAW_EXPERT, (uint64_t)layer, (uint64_t)token,
 				(uint64_t)(j * DRAWS + draw)));
-			if (!is_chosen(chosen, j, expert))
+			if (is_free(d, chosen, j, expert))
 				break;
 		}
-		while (is_chosen(chosen, j, expert))
+		while (!is_free(d, chosen, j, expert))
 			expert = (expert + 1) % d->experts;
 		chosen[j] = (int32_t)expert;
 	}
@@ -284,6 +311,22 @@ to_device(struct session *s, struct routings *all, const int32_t *values, int64_
 	return memory;
 }
 
+/* Rows are in expert order. */
+static int
+place_biases(struct session *s, struct routings *all, const struct dims *d, struct routing *r)
+{
+	struct arena_mark mark = arena_mark(s->arena);
+	int32_t *expert_of = arena_array(s->arena, (size_t)r->united + 1, sizeof(*expert_of));
+	int64_t e, i, at = 0;
+
+	for (e = 0; e < d->local_experts; e++)
+		for (i = 0; i < r->expert_rows[e]; i++)
+			expert_of[at++] = (int32_t)e;
+	r->expert_of = to_device(s, all, expert_of, r->united);
+	arena_reset(s->arena, mark);
+	return r->expert_of ? 0 : -1;
+}
+
 static void
 alloc_counts(struct session *s, const struct dims *d, struct routing *r)
 {
@@ -364,6 +407,8 @@ make_one(struct session *s, const struct shape *shape, const struct skew *skew,
 		order_by_expert(s, &d, all, r, to_expert, from_expert);
 		result = upload(s, routings, &t, to_expert, from_expert, r);
 	}
+	if (result == 0 && d.expert_bias)
+		result = place_biases(s, routings, &d, r);
 	arena_reset(s->arena, mark);
 	return result;
 }
@@ -439,6 +484,7 @@ routing_free(struct session *s, struct routings *all)
 		s->backend.ops->release(&s->backend, r->slot_of);
 		s->backend.ops->release(&s->backend, r->to_expert);
 		s->backend.ops->release(&s->backend, r->from_expert);
+		s->backend.ops->release(&s->backend, r->expert_of);
 	}
 	s->allocated_bytes -= all->bytes;
 	memset(all, 0, sizeof(*all));

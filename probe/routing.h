@@ -22,6 +22,7 @@ struct routing {
 	int64_t *member_counts; /* rows by expert-tensor member */
 	int64_t *expert_rows;	/* rows of each local expert, of the union */
 	int32_t *chosen, *send_rows, *slot_of, *to_expert, *from_expert; /* on the device */
+	int32_t *expert_of; /* local expert of each row in expert order, for biases; else NULL */
 	int64_t dropped;
 };
 

@@ -5,7 +5,8 @@
  * The stand-in for attention sees every stride-th key of each block, so that its products cost
  * what a mask leaves: stride = round(s / mean keys seen). Scores have no softmax:
  * O = a Q K^T V, linear in each of them, so that a reference is easy and the FLOPs are attention's.
- * MLA's scores leave the rotary part out (nope_dim instead of nope_dim + rope_dim).
+ * An output gate multiplies O by sigmoid(g). A sink takes its share of a softmax; here it leaves
+ * sigmoid(sink) of its head.
  */
 #include <math.h>
 #include <string.h>
@@ -78,8 +79,10 @@ scaled_kv_heads(const struct mixer *m, const struct strategy *s)
 	return m->kv_heads < s->tp ? m->kv_heads : s->tp;
 }
 
+/* `hidden`: of the plan's model and of the small one. */
 static void
-scale_kind(struct layer_kind *kind, const struct strategy *s, int64_t hidden, bool keeps_experts)
+scale_kind(struct layer_kind *kind, const struct strategy *s, const int64_t hidden[2],
+    bool keeps_experts)
 {
 	struct mixer *m = &kind->mixer;
 	struct ffn *f = &kind->ffn;
@@ -106,25 +109,23 @@ scale_kind(struct layer_kind *kind, const struct strategy *s, int64_t hidden, bo
 		scale_experts(f, s);
 	if (f->top_k > 4)
 		f->top_k = 4;
-	kind->norm_elements = 2 * hidden;
-	kind->extra_elements = 0;
+	kind->norm_elements = kind->norm_elements / hidden[0] * hidden[1];
 }
 
 enum { SCALED_HIDDEN = 16, SCALED_ROWS = 4, SCALED_VOCAB = 32, SCALED_MTP = 2 };
 
 /* Embedding, head and MTP modules; their norms and projections as HF's readers count them. */
 static void
-scale_ends(struct model *m, const struct strategy *s, bool keeps_experts)
+scale_ends(struct model *m, const struct strategy *s, const int64_t hidden[2], bool keeps_experts)
 {
 	m->vocab = shrink(m->vocab, 2 * s->tp, SCALED_VOCAB);
 	m->learned_positions = m->learned_positions ? s->seq_len : 0;
-	m->final_norm = m->hidden;
-	m->final_extra = 0;
-	m->head_bias = 0;
+	m->final_norm = m->final_norm / hidden[0] * hidden[1];
+	m->head_bias = m->head_bias ? m->vocab : 0;
 	if (m->mtp_layers > SCALED_MTP)
 		m->mtp_layers = SCALED_MTP;
 	if (m->mtp_layers) {
-		scale_kind(&m->mtp, s, m->hidden, keeps_experts);
+		scale_kind(&m->mtp, s, hidden, keeps_experts);
 		m->mtp_projection = 2 * m->hidden * m->hidden;
 		m->mtp_norms = 3 * m->hidden;
 	}
@@ -136,16 +137,18 @@ shape_scaled(const struct probe_plan *plan, const struct skew *skew, int64_t mic
 {
 	struct strategy *s = &shape->strategy;
 	struct model *m = &shape->model;
+	int64_t hidden[2];
 	int kind;
 
 	shape_of_plan(plan, skew, micro_batches, shape);
 	shape->scaled = true;
-	m->hidden = shrink(m->hidden, 2 * s->tp, SCALED_HIDDEN);
+	hidden[0] = m->hidden;
+	m->hidden = hidden[1] = shrink(m->hidden, 2 * s->tp, SCALED_HIDDEN);
 	s->micro_batch = s->micro_batch > 2 ? 2 : s->micro_batch;
 	s->seq_len = shrink(s->seq_len, s->cp * s->tp, SCALED_ROWS * s->cp * s->tp);
 	for (kind = 0; kind < m->n_kinds; kind++)
-		scale_kind(&m->kinds[kind], s, m->hidden, shape->keeps_experts);
-	scale_ends(m, s, shape->keeps_experts);
+		scale_kind(&m->kinds[kind], s, hidden, shape->keeps_experts);
+	scale_ends(m, s, hidden, shape->keeps_experts);
 }
 
 const struct layer_kind *
@@ -154,6 +157,12 @@ shape_kind(const struct shape *shape, int64_t layer)
 	if (layer >= shape->model.layers)
 		return &shape->model.mtp;
 	return &shape->model.kinds[shape->model.kind_of[layer]];
+}
+
+bool
+shape_norm_bias(const struct model *model)
+{
+	return model->final_norm == 2 * model->hidden;
 }
 
 static double
@@ -170,6 +179,23 @@ keys_seen(const struct mixer *m, int64_t seq_len)
 	return keys < 1 ? 1 : keys;
 }
 
+/* Norms of heads, gates and sinks. */
+static void
+mixer_extras(const struct mixer *m, struct dims *d)
+{
+	bool full = m->qk_norm == QK_NORM_FULL;
+
+	if (m->kind == MIXER_GQA && m->qk_norm != QK_NORM_NONE) {
+		d->q_normed = full ? d->q_width : d->qk;
+		d->k_normed = full ? d->k_width : d->key_dim;
+	}
+	d->sinks = m->sinks;
+	if (m->out_gate || m->sinks) {
+		d->gates = m->sinks ? d->heads : d->o_width;
+		d->gate_span = d->o_width / d->gates;
+	}
+}
+
 static void
 mixer_dims(const struct shape *shape, const struct mixer *m, struct dims *d)
 {
@@ -183,9 +209,11 @@ mixer_dims(const struct shape *shape, const struct mixer *m, struct dims *d)
 	d->v = m->value_dim;
 	d->key_dim = d->mla ? m->nope_dim : m->head_dim;
 	d->q_width = d->heads * d->qk;
-	d->k_width = d->kv_heads * d->key_dim;
+	d->rope = d->mla ? m->rope_dim : 0;
+	d->k_width = d->kv_heads * d->key_dim + d->rope;
 	d->v_width = d->kv_heads * d->v;
 	d->o_width = d->heads * d->v;
+	mixer_extras(m, d);
 	if (d->mla) {
 		d->q_rank = m->q_rank;
 		d->kv_rank = m->kv_rank;
@@ -196,7 +224,20 @@ mixer_dims(const struct shape *shape, const struct mixer *m, struct dims *d)
 		d->stride = d->seq_rows;
 	d->stride = at_least_one(d->stride);
 	keys = (d->seq_rows + d->stride - 1) / d->stride * s->cp;
-	d->scale = 1 / (sqrt((double)d->key_dim) * (double)keys);
+	d->scale = 1 / (sqrt((double)d->qk) * (double)keys);
+}
+
+/* Groups that could not hold a token's choices are none: those of small shapes. */
+static void
+limit_groups(const struct ffn *f, struct dims *d)
+{
+	int64_t size = f->route_groups > 0 ? f->experts / f->route_groups : 0;
+
+	if (f->top_groups == 0 || size * f->route_groups != f->experts ||
+	    size * f->top_groups < f->top_k)
+		return;
+	d->group_experts = size;
+	d->top_groups = f->top_groups;
 }
 
 void
@@ -212,7 +253,11 @@ dims_of(const struct shape *shape, const struct layer_kind *kind, struct dims *d
 	d->rows = d->seqs * d->seq_rows;
 	d->tokens = d->rows / s->tp;
 	mixer_dims(shape, &kind->mixer, d);
+	d->norm_bias = shape_norm_bias(&shape->model);
+	d->norms = d->norm_bias ? 2 : (int)(kind->norm_elements / shape->model.hidden);
+	d->shared_gate = f->shared_gate;
 	d->ungated = f->ungated;
+	d->expert_bias = f->expert_bias;
 	d->dense = f->dense_width / s->tp;
 	d->shared = f->shared_width / s->tp;
 	d->expert = f->expert_width / s->etp;
@@ -220,6 +265,7 @@ dims_of(const struct shape *shape, const struct layer_kind *kind, struct dims *d
 	d->slots = shape->placement && f->experts ? shape->placement->slots : f->experts;
 	d->local_experts = d->slots / s->ep;
 	d->top_k = f->top_k;
+	limit_groups(f, d);
 }
 
 double
@@ -306,14 +352,25 @@ scale_of(const struct tensor *t)
 	return t->split_cols ? RESIDUAL_SCALE : 1;
 }
 
+/* Scales are near 1. */
+static bool
+is_norm(const struct tensor *t)
+{
+	const char *end = strrchr(t->name, '_');
+
+	return t->component == COMPONENT_NORMS || (t->cols == 1 && end && strcmp(end, "_norm") == 0);
+}
+
 double
 weight_value(const struct tensor *t, const struct place *p, bool bf16)
 {
 	double unit = random_unit(p->name, (uint64_t)p->layer << 32 | (uint64_t)p->matrix,
 	    (uint64_t)p->row, (uint64_t)p->col);
 
-	if (t->component == COMPONENT_NORMS)
+	if (is_norm(t))
 		return rounded(1 + 0.25 * unit, bf16);
+	if (t->cols == 1) /* biases and sinks */
+		return rounded(0.25 * unit, bf16);
 	return rounded(1.7 * scale_of(t) * unit / sqrt((double)t->cols), bf16);
 }
 

@@ -36,12 +36,19 @@ struct dims {
 	    seq_rows;	/* M = seqs * seq_rows: the part of a sequence on this context rank */
 	int64_t stride; /* every so-manieth key is seen: the cost of the mask */
 	int64_t heads, kv_heads, qk, v, q_width, k_width, v_width, o_width; /* local */
-	int64_t key_dim; /* width of the scores' product: qk, without rotary part for MLA */
+	int64_t key_dim; /* width of a key head: qk, without the rotary part for MLA */
+	int64_t rope;	 /* MLA: that part, one for all heads, behind their keys; else 0 */
 	int64_t q_rank, kv_rank, latent; /* MLA: q_rank + kv_rank + rope_dim is `latent` */
 	bool mla;
+	int64_t q_normed, k_normed; /* width that a norm of queries, keys sees; 0: there is none */
+	int64_t gates, gate_span;   /* of a row of the heads' output, and what each serves */
+	bool sinks;		    /* the gates are one a head: what a sink leaves of it */
+	int norms;		    /* a layer's: 2, or 4 with those behind its halves */
+	bool norm_bias, shared_gate;
 	int64_t dense, shared, expert; /* local widths */
-	bool ungated;
+	bool ungated, expert_bias;
 	int64_t experts, top_k;
+	int64_t group_experts, top_groups; /* a token uses experts of so many groups; 0: of all */
 	int64_t slots,
 	    local_experts; /* slots of experts: all, here; more than experts with copies */
 	double scale;	   /* of the scores: 1 / (sqrt(qk) * keys seen) */
@@ -54,6 +61,8 @@ fc1_width(const struct dims *dims, int64_t width)
 	return dims->ungated ? width : 2 * width;
 }
 
+/* LayerNorms: a bias behind each scale. Two vectors behind the last layer say so. */
+bool shape_norm_bias(const struct model *model);
 /* Layers beyond the model's are those of its MTP modules. */
 const struct layer_kind *shape_kind(const struct shape *shape, int64_t layer);
 

@@ -12,7 +12,11 @@
  */
 struct kept {
 	void *x, *n1, *x1, *n2;		   /* T x h; x is the layer's input */
+	void *raw;			   /* T x latent: in front of the latents' norms */
 	void *latent, *q, *k, *v, *o;	   /* M x width */
+	void *q_raw, *k_raw;		   /* M x width: in front of the heads' norms */
+	void *gates_o, *gate_shared;	   /* M x gates, M x 1 */
+	void *y1, *y2;			   /* T x h: in front of the norms behind the halves */
 	void *fc1_dense, *fc1_shared;	   /* M x 2w */
 	void *act_dense, *act_shared;	   /* M x w */
 	void *permuted, *fc1_expert, *act; /* U x h, U x 2f, U x f */
@@ -41,11 +45,12 @@ struct scratch {
 	void *latent, *k_all, *v_all, *dk_all, *dv_all, *dq, *dk, *dv, *attention, *scores,
 	    *dscores;
 	void *dwide, *dnarrow;				    /* M x 2w, M x w */
+	void *dgate;					    /* M x gates */
 	void *united2;					    /* U x h */
 	void *expert_wide, *expert_dnarrow;		    /* U x 2f, U x f */
 	void *logits, *dlogits;				    /* T x E */
 	float *dgates;
-	void *t1, *t2, *t3;	  /* T x h */
+	void *t1, *t2, *t3, *t4;  /* T x h; t4 where norms stand behind halves */
 	void *carried, *mtp_part; /* T x h, M x h/TP */
 	float *stats, *all_stats; /* M x 3, TP x M x 3 */
 	float *losses;		  /* M */
@@ -62,7 +67,8 @@ struct lane {
 /* The largest of every width over some layers; fc1_width()s where a name does not say _act. */
 struct widest {
 	int64_t h, tokens, rows;
-	int64_t latent, q_width, k_width, v_width, o_width, wide;
+	int64_t latent, q_width, k_width, v_width, o_width;
+	int64_t q_raw, k_raw, gates, shared_gate, behind; /* behind: h with norms there */
 	int64_t dense, dense_act, shared, shared_act, expert, expert_act;
 	int64_t experts, local_experts, top_k;
 	int64_t block; /* scores of one head and sequence */
@@ -133,6 +139,9 @@ struct layer_pass {
 	struct kept *kept;
 	const void *dout; /* backward: gradient of the layer's output */
 	void *out;	  /* T x h: the output; the gradient of the input */
+	/* What the feed-forward half gives, in front of a norm behind it, and the gradient of that. */
+	void *half;
+	const void *half_back;
 	struct dims d;
 	bool replays; /* full recompute: the layer runs once more first, its output there */
 	void *replay_out;
@@ -177,22 +186,26 @@ int chunk_run(struct stage *stage, const struct chunk_pass *chunk);
 int chunks_pair(
     struct stage *stage, const struct chunk_pass *forward, const struct chunk_pass *backward);
 
-/* A norm by its place in a weight of several; din = its gradient + `residual` (NULL none). */
+/*
+ * A norm by its place in a weight of several, and its bias by that of the bias, 0 none;
+ * din = its gradient + `residual` (NULL none).
+ */
 struct norm {
 	int64_t layer;
 	const char *name;
-	int which;
+	int which, bias;
 };
 int norm_forward(struct stage *stage, struct norm norm, const void *in, void *out);
 int norm_backward(struct stage *stage, struct norm norm, const void *in, const void *dout,
     const void *residual, void *din);
 
 /* attention.c, ffn.c, mlp.c: halves of a layer. in/out as in the names of struct kept. */
-int attention_forward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept);
+int attention_forward(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out);
 int attention_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
-    const void *dx1, void *dn1);
+    const void *dout, void *dn1);
 int attention_weights(
-    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *dx1);
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *dout);
 int attention_replay(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept);
 int ffn_part(struct stage *stage, struct layer_pass *pass, int part);
 int ffn_back_part(struct stage *stage, struct layer_pass *pass, int part);
@@ -252,5 +265,20 @@ int rows_reduce(struct stage *stage, const void *partial, int64_t tokens, int64_
 /* Address of an element of an activation. */
 void *act_at(const struct stage *stage, const void *base, int64_t element);
 int kernel_done(struct stage *stage, int result, const char *what);
+/* Norm and bias of rows `stride` apart by a vector of the tensor table, and back. */
+struct vector {
+	int64_t layer;
+	const char *name;
+	int64_t first; /* its first element that counts */
+};
+int bias_add(struct stage *stage, struct vector v, void *to, int64_t rows, int64_t width,
+    int64_t stride);
+int bias_sum(struct stage *stage, struct vector v, const void *dy, int64_t rows, int64_t width,
+    int64_t stride);
+int rows_norm(struct stage *stage, struct vector v, const void *in, void *out, int64_t rows,
+    int64_t width, int64_t stride);
+/* `dy` becomes the gradient of `in`. */
+int rows_norm_back(struct stage *stage, struct vector v, const void *in, void *dy, int64_t rows,
+    int64_t width, int64_t stride);
 
 #endif

@@ -195,7 +195,7 @@ emulated_barrier(void)
 
 /* Two rooms for values: nobody is two shuffles ahead of a lane of its warp. */
 float
-emulated_shuffle_down(unsigned mask, float value, int lanes)
+emulated_shuffle(unsigned mask, float value, unsigned lane)
 {
 	unsigned own, first, number, i;
 
@@ -211,7 +211,5 @@ emulated_shuffle_down(unsigned mask, float value, int lanes)
 		else
 			yield();
 	}
-	if (own % WARP + (unsigned)lanes >= WARP)
-		return value;
-	return fibers[own + (unsigned)lanes].shuffled[number % 2];
+	return lane < WARP ? fibers[first + lane].shuffled[number % 2] : value;
 }

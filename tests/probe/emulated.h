@@ -21,7 +21,8 @@ extern struct emulated_place emulated_place;
 typedef void emulated_fn(void *closure);
 
 void emulated_barrier(void);
-float emulated_shuffle_down(unsigned mask, float value, int lanes);
+/* The value of a lane of the own warp, or the own one where there is no such lane. */
+float emulated_shuffle(unsigned mask, float value, unsigned lane);
 void emulated_run(unsigned blocks, unsigned threads, emulated_fn *run, void *closure);
 /* Where launches go: the program has one that runs them at once or puts them on a stream. */
 void emulated_post(void *stream, unsigned blocks, unsigned threads, emulated_fn *run,

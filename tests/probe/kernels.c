@@ -268,8 +268,9 @@ test_activations(const struct size *s)
 	free_pair(sum);
 }
 
+/* Rows of which `used` elements are normed: all, or a head's part of a wider row. */
 static void
-test_norm(const struct size *s)
+test_norm(const struct size *s, int64_t used)
 {
 	int64_t n = s->tokens * s->width, i;
 	struct pair in = random_pair(n, false), dout = random_pair(n, false);
@@ -278,22 +279,94 @@ test_norm(const struct size *s)
 
 	for (i = 0; i < s->width; i++)
 		dscale.host[i] = ((float *)dscale.device)[i] = 0.5f; /* it is added to */
-	host.ops->norm(&host, out.host, in.host, scale.host, s->tokens, s->width);
-	cuda_norm(NULL, out.device, in.device, scale.device, s->tokens, s->width);
+	host.ops->norm(&host, out.host, in.host, scale.host, s->tokens, used, s->width);
+	cuda_norm(NULL, out.device, in.device, scale.device, s->tokens, used, s->width);
 	verdict("norm", s->tokens, s->width, 1, alike(&out, 1));
-	host.ops->norm_back(
-	    &host, din.host, dscale.host, dout.host, in.host, scale.host, s->tokens, s->width);
+	host.ops->norm_back(&host, din.host, dscale.host, dout.host, in.host, scale.host, s->tokens,
+	    used, s->width);
 	cuda_norm_back(NULL, din.device, dscale.device, dout.device, in.device, scale.device,
-	    s->tokens, s->width);
+	    s->tokens, used, s->width);
 	verdict("norm back, rows", s->tokens, s->width, 1, alike(&din, 2));
 	verdict("norm back, scale", s->tokens, s->width, 1,
 	    alike(&dscale, 64.0 * (double)(s->tokens + 1)));
+	cuda_norm(NULL, in.device, in.device, scale.device, s->tokens, used, s->width);
+	host.ops->norm(&host, in.host, in.host, scale.host, s->tokens, used, s->width);
+	verdict("norm in place", s->tokens, s->width, 1, alike(&in, 1));
 	free_pair(in);
 	free_pair(dout);
 	free_pair(scale);
 	free_pair(dscale);
 	free_pair(out);
 	free_pair(din);
+}
+
+/* Rows sorted by their bias, as experts' rows are, and one bias for all. */
+static void
+test_bias(const struct size *s)
+{
+	int64_t n = s->tokens * s->width, biases = s->experts, used = s->width - s->width / 3, t;
+	struct pair to = random_pair(n, false), bias = random_pair(biases * used, false);
+	struct pair dbias = random_pair(biases * used, true);
+	int32_t *which = room((size_t)s->tokens * 4);
+
+	for (t = 0; t < s->tokens; t++)
+		which[t] = (int32_t)(t * biases / s->tokens);
+	host.ops->bias(&host, to.host, bias.host, which, s->tokens, used, s->width);
+	cuda_bias(NULL, to.device, bias.device, which, s->tokens, used, s->width);
+	verdict("bias by row", s->tokens, s->width, 1, alike(&to, 1));
+	free_pair(to);
+	to = random_pair(n, false);
+	host.ops->bias(&host, to.host, bias.host, NULL, s->tokens, used, s->width);
+	cuda_bias(NULL, to.device, bias.device, NULL, s->tokens, used, s->width);
+	verdict("bias", s->tokens, s->width, 1, alike(&to, 1));
+	free_pair(to);
+	to = random_pair(n, false);
+	host.ops->bias_back(&host, dbias.host, to.host, which, s->tokens, used, s->width);
+	cuda_bias_back(NULL, dbias.device, to.device, which, s->tokens, used, s->width);
+	host.ops->bias_back(&host, dbias.host, to.host, NULL, s->tokens, used, s->width);
+	cuda_bias_back(NULL, dbias.device, to.device, NULL, s->tokens, used, s->width);
+	verdict("bias back", s->tokens, s->width, 1, alike(&dbias, 64.0 * (double)(s->tokens + 1)));
+	free_pair(to);
+	free_pair(bias);
+	free_pair(dbias);
+	free(which);
+}
+
+static void
+test_gate(const struct size *s, int64_t span)
+{
+	int64_t n = s->tokens * s->width / span * span;
+	struct pair in = random_pair(n, false), dout = random_pair(n, false);
+	struct pair out = empty_pair(n, false);
+	struct pair gates = random_pair(n / span, false), dgates = empty_pair(n / span, false);
+
+	host.ops->gate(&host, out.host, in.host, gates.host, n, span);
+	cuda_gate(NULL, out.device, in.device, gates.device, n, span);
+	verdict("gate", n, span, 1, alike(&out, 1));
+	host.ops->gate_back(
+	    &host, dout.host, dgates.host, dout.host, in.host, gates.host, n, span);
+	cuda_gate_back(
+	    NULL, dout.device, dgates.device, dout.device, in.device, gates.device, n, span);
+	verdict("gate back", n, span, 1, alike(&dout, 1) && alike(&dgates, 2));
+	free_pair(in);
+	free_pair(dout);
+	free_pair(out);
+	free_pair(gates);
+	free_pair(dgates);
+}
+
+static void
+test_copy(const struct size *s)
+{
+	int64_t width = s->width / 2 + 1;
+	struct pair in = random_pair(s->tokens * s->width, false);
+	struct pair out = empty_pair(s->tokens * (width + 3), false);
+
+	host.ops->copy(&host, out.host, width + 3, in.host, s->width, s->tokens, width);
+	cuda_copy(NULL, out.device, width + 3, in.device, s->width, s->tokens, width);
+	verdict("copy of rows", s->tokens, width, 1, alike(&out, 0));
+	free_pair(in);
+	free_pair(out);
 }
 
 static int32_t *
@@ -451,7 +524,12 @@ main(void)
 		test_combine(s);
 		test_combine_back(s);
 		test_activations(s);
-		test_norm(s);
+		test_norm(s, s->width);
+		test_norm(s, s->width - s->width / 3);
+		test_bias(s);
+		test_gate(s, 1);
+		test_gate(s, s->width);
+		test_copy(s);
 		test_gates(s);
 		test_sum(s);
 		test_scatter(s);

@@ -99,6 +99,32 @@ layer,e0,e1,e2,e3,e4,e5,e6,e7
 1,1000,100,100,100,100,100,50,10
 2,10,700,100,100,100,100,50,10
 END
+# Two layers of public models, for what the tiny one does not have.
+small() { # FILE MODEL MORE
+	printf 'schema: moeplan/model/v1\nname: %s\nlike: %s\nnum_layers: 2\n%s' "$1" "$2" "$3" >"$scratch/$1.yaml"
+}
+few='num_experts: 4
+top_k: 2
+'
+small head-norms qwen3-30b-a3b ""
+small whole-norms olmoe-1b-7b "num_key_value_heads: 4
+"
+small sinks-biases gpt-oss-120b "${few}hidden_size: 2048
+"
+small shared-gate qwen2-57b-a14b "$few"
+small norms-behind grok-1 "${few}hidden_size: 2048
+"
+small norm-biases phi-3.5-moe "$few"
+gated() { # FILE KEYS: a layer with an output gate, as Qwen3-Next has it between its linear ones
+	printf '{"architectures": ["Qwen3NextForCausalLM"], "model_type": "qwen3_next", "hidden_size": 2048,
+"num_hidden_layers": 2, "layer_types": ["full_attention", "%s"], "num_attention_heads": 16,
+"num_key_value_heads": 2, "head_dim": 256, "vocab_size": 151936, "intermediate_size": 5120, "num_experts": 8,
+"num_experts_per_tok": 2, "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
+"linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 32,
+"linear_value_head_dim": 128, "max_position_embeddings": 4096}' "$2" >"$scratch/$1.json"
+}
+gated output-gate-model full_attention
+gated linear linear_attention
 for form in json csv; do
 	case $form in json) as="--format json" ;; csv) as="--map csv" ;; esac
 	# shellcheck disable=SC2086 # an option and its value
@@ -200,6 +226,10 @@ expect "too few micro-batches" 2 \
 	"schedule 'dualpipe' over pp 4 needs 8 micro-batches or more, an even number, there are 4" \
 	"$PROBE" "$scratch/few.json"
 
+plan linear-layers "$scratch/linear.json" 2 tp=1,pp=1,ep=2,micro_batch=1
+verdict "a plan with linear attention" $?
+expect "linear attention" 1 "the probe cannot run gated_deltanet" "$PROBE" "$scratch/linear-layers.json"
+
 # --- the cuda backend without a GPU -----------------------------------------------------------------
 
 if [ -e "$OBJ/moeplan-probe-cuda.so" ] && [ ! -e /dev/nvidia0 ]; then
@@ -279,6 +309,18 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout deepspeed-auto-ep $tiny 8 tp=2,pp=1,ep=4,zero=1 "" "--framework deepspeed --auto-ep"
 	layout torchtitan $tiny 8 tp=2,pp=1,cp=2,ep=4,zero=3 "" "--framework torchtitan"
 	layout recompute-torchtitan $tiny 8 tp=1,pp=1,ep=2,zero=3,recompute=full "" "--framework torchtitan"
+	layout head-norms "$scratch/head-norms.yaml" 8 tp=2,pp=1,cp=2,ep=2,etp=2,vpp=1
+	layout head-norms-copies "$scratch/head-norms.yaml" 8 tp=8,pp=1,cp=1,ep=4,etp=1,vpp=1
+	layout recompute-norms "$scratch/head-norms.yaml" 4 \
+		tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,recompute=selective:layernorm+core_attn
+	layout whole-norms "$scratch/whole-norms.yaml" 8 tp=8,pp=1,cp=1,ep=4,etp=1,vpp=1
+	layout sinks-biases "$scratch/sinks-biases.yaml" 4 tp=2,pp=1,ep=2,etp=1,vpp=1,zero=2
+	layout shared-gate "$scratch/shared-gate.yaml" 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1
+	layout recompute-gate "$scratch/shared-gate.yaml" 2 \
+		tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,recompute=selective:moe+shared_experts
+	layout norms-behind "$scratch/norms-behind.yaml" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1
+	layout norm-biases "$scratch/norm-biases.yaml" 4 tp=2,pp=1,ep=2,etp=1,vpp=1,zero=3
+	layout output-gate "$scratch/output-gate-model.json" 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1
 	layout mla deepseek-v2-lite 8 tp=2,pp=2,cp=1,ep=4,etp=1,vpp=1
 	layout fp8-rehearsed $tiny 2 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--precision fp8"
 	deep=$scratch/deep.yaml

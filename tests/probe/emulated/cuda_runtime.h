@@ -39,9 +39,9 @@ __syncthreads()
 }
 
 static inline float
-__shfl_down_sync(unsigned mask, float value, int lanes)
+__shfl_xor_sync(unsigned mask, float value, int lanes)
 {
-	return emulated_shuffle_down(mask, value, lanes);
+	return emulated_shuffle(mask, value, threadIdx.x % 32 ^ (unsigned)lanes);
 }
 
 static inline float
