@@ -327,6 +327,10 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout zb-tp2 "$deep" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" zb
 	layout zb-pp4 "$deep" 4 tp=1,pp=4,cp=1,ep=1,etp=1,vpp=1 "" "--overlap dp,pp" zb
 	layout zb-interleaved "$deep" 8 tp=1,pp=2,cp=1,ep=2,etp=2,vpp=2 "" "" zb
+	layout zb-sinks "$scratch/sinks-biases.yaml" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" zb
+	layout zb-shared-gate "$scratch/shared-gate.yaml" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" zb
+	layout zb-norms-behind "$scratch/norms-behind.yaml" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" zb
+	layout zb-output-gate "$scratch/output-gate-model.json" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" zb
 	layout zb-mla tests/probe/mla.yaml 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" zb
 	layout recompute-zb "$deep" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1,recompute=selective:moe+layernorm \
 		"" "" zb
