@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "check/import_private.h"
+#include "model/layout.h"
 
 #define INT(native, ours, until)                                                                   \
 	{                                                                                          \
@@ -240,6 +241,27 @@ read_expert_tp(const struct key *key, const struct doc *value, struct strategy *
 	return 0;
 }
 
+/* Layers of each stage; what is even needs no words. */
+static int
+read_stage_layers(const struct key *key, const struct doc *value, struct strategy *strategy,
+    struct field_context *context)
+{
+	int64_t layers[STRATEGY_MAX_PP];
+	size_t stages = 0;
+
+	for (const struct doc *item = value->kind == DOC_LIST ? value->first : NULL; item;
+	     item = item->next) {
+		if (!item->is_integer || item->integer < 0 || stages == STRATEGY_MAX_PP)
+			return key_refuse(
+			    key, value, context, "a list of the layers of each stage");
+		layers[stages++] = item->integer;
+	}
+	if ((int64_t)stages != strategy->pp)
+		return key_refuse(key, value, context, "as many numbers as pipeline stages");
+	strategy->layout = layout_of_counts(context->arena, layers, (int)stages);
+	return 0;
+}
+
 /* clang-format off */
 const struct key import_deepspeed_keys[] = {
 	/* the guides: nothing in DeepSpeed reads them */
@@ -279,6 +301,7 @@ const struct key import_deepspeed_keys[] = {
 	INT("SEQUENCE_LENGTH", "seq_len", "0"),
 	ROW("CROSS_ENTROPY", "loss", KEY_TEXT, "0", NULL),
 	ROW("RECOMPUTE", "recompute", KEY_TEXT, "0", NULL),
+	ROW("LAYERS_OF_STAGES", "layout", KEY_LIST, "0", read_stage_layers),
 	/* options of DeepSpeed's own examples */
 	INT("ep_world_size", "ep", "0"),
 	INT("ep_size", "ep", "0"),

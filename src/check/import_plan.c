@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "check/import_private.h"
+#include "model/layout.h"
 #include "model/builtin_models.h"
 
 static const char *const not_settings[] = {"micro_batches", "experts_per_rank", "sequence_parallel",
@@ -42,6 +43,12 @@ take_framework(struct import *in, const struct doc *strategy)
 		in->config->version = version->text;
 }
 
+static bool
+is_text(const struct doc *doc, const char *text)
+{
+	return doc && doc->text && strcmp(doc->text, text) == 0;
+}
+
 static int
 take_strategy(struct import *in, const struct doc *body)
 {
@@ -53,9 +60,9 @@ take_strategy(struct import *in, const struct doc *body)
 		return diag_error(in->diags, body->loc, "'%s' holds no strategy", in->name);
 	take_section(in, strategy, false);
 	take_framework(in, strategy);
-	/* the others have no such string; it says nothing where stages are even */
-	if (layout && layout->text && strchr(layout->text, '|') && framework && framework->text &&
-	    strcmp(framework->text, "megatron") == 0)
+	/* the others have no such string: it says nothing where stages are even */
+	if (layout && layout->text && strchr(layout->text, '|') &&
+	    (is_text(framework, "megatron") || !layout_text_is_even(layout->text)))
 		import_setting(in, CONFIG_PLAN, "layout", layout);
 	return 0;
 }

@@ -249,7 +249,7 @@ take_constant(struct python *p)
 		return;
 	p->at++;
 	p->at += strspn(p->text->bytes + p->at, " \t");
-	if (!strchr("0123456789\"'-TFN", python_peek(p)) || python_peek(p) == '\0')
+	if (!strchr("0123456789\"'-TFN[", python_peek(p)) || python_peek(p) == '\0')
 		return;
 	value = parse_value(p, name, 0);
 	end = p->at + strspn(p->text->bytes + p->at, " \t");

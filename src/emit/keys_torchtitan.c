@@ -19,6 +19,7 @@
 #include "emit/keys.h"
 #include "emit/private.h"
 #include "emit/values.h"
+#include "model/layout.h"
 
 static bool
 is_text(const struct doc *value, const char *text)
@@ -229,15 +230,33 @@ chunk_modules(struct arena *arena, const struct plan_view *plan)
 	return parts;
 }
 
+/* "layers.7" */
+static int64_t
+count_layers(const struct doc *modules)
+{
+	int64_t count = 0;
+
+	for (const struct doc *module = modules->first; module; module = module->next)
+		count += module->text && strncmp(module->text, "layers.", 7) == 0;
+	return count;
+}
+
 static int
 read_chunks(const struct key *key, const struct doc *value, struct strategy *strategy,
     struct field_context *context)
 {
+	int64_t layers[MODEL_MAX_LAYERS];
+	int chunks = 0;
+
 	if (doc_is_null(value))
 		return 0;
 	if (value->kind != DOC_LIST || strategy->pp < 1 || value->count % (size_t)strategy->pp != 0)
 		return key_refuse(key, value, context, "a list of lists, a multiple of the stages");
 	strategy->vpp = (int64_t)value->count / strategy->pp;
+	for (const struct doc *part = value->first; part && chunks < MODEL_MAX_LAYERS;
+	     part = part->next)
+		layers[chunks++] = count_layers(part);
+	strategy->layout = layout_of_counts(context->arena, layers, chunks);
 	return 0;
 }
 

@@ -9,7 +9,8 @@
  * nothing. Chunks are numbered in the order of the model: virtual stage by
  * virtual stage, in each all pipeline stages. Rules kept: MEG-021, MEG-022.
  * Stricter than Megatron in two things that nobody means: repeats of 0, and
- * chunks after the loss.
+ * chunks after the loss. One item is ours: M stands for the MTP layers that the model has, in
+ * layouts of frameworks that count decoder layers alone.
  */
 #include "model/layout.h"
 
@@ -136,6 +137,7 @@ struct reader {
 	size_t at;
 	const char *problem;
 	struct layout *layout;
+	const struct model *model; /* whose MTP layers 'M' stands for, or NULL */
 	int chunk;
 	int layers, mtp;
 	int mtp_chunk;
@@ -201,6 +203,8 @@ emit(struct reader *r, char item, int count)
 		r->has_loss = true;
 	else if (item == 'm')
 		emit_mtp(r, count);
+	else if (item == 'M')
+		emit_mtp(r, r->model ? (int)r->model->mtp_layers : 0);
 	else if (item == 't')
 		emit_layers(r, count);
 	else
@@ -261,7 +265,7 @@ read_items(struct reader *r, size_t end)
 		char item = r->text[at];
 		int count;
 
-		if (!strchr("EtmL|", item)) {
+		if (!strchr("EtmML|", item)) {
 			fail(r, "is not one of 'E', 't', 'm', 'L', '|'");
 			return;
 		}
@@ -318,6 +322,51 @@ read_layout(struct reader *r)
 	if (r->problem)
 		return;
 	r->layout->first[r->chunk + 1] = (int16_t)r->layers;
+}
+
+static bool
+is_even(const struct layout *layout, int chunks)
+{
+	struct layout even;
+
+	layout_even(&even, layout->first[chunks], chunks, 1);
+	for (int c = 0; c < chunks; c++)
+		if (even.first[c + 1] != layout->first[c + 1])
+			return false;
+	return true;
+}
+
+const char *
+layout_of_counts(struct arena *arena, const int64_t *layers, int chunks)
+{
+	struct model none = {0};
+	struct layout layout = {.pp = chunks, .vpp = 1};
+	const char *text;
+	int64_t sum = 0;
+
+	if (chunks < 2 || chunks >= LAYOUT_MAX_CHUNKS)
+		return NULL;
+	for (int c = 0; c < chunks; c++) {
+		if (layers[c] < 0 || layers[c] > MODEL_MAX_LAYERS - sum)
+			return NULL;
+		sum += layers[c];
+		layout.first[c + 1] = (int16_t)sum;
+	}
+	if (is_even(&layout, chunks))
+		return NULL;
+	text = layout_text(arena, &layout, &none);
+	return arena_printf(arena, "%.*sML", (int)strlen(text) - 1, text);
+}
+
+bool
+layout_text_is_even(const char *text)
+{
+	struct layout layout = {0};
+	struct reader r = {.text = text, .layout = &layout};
+
+	read_layout(&r);
+	return !r.problem && (r.mtp == 0 || r.mtp_chunk == r.chunk) &&
+	       is_even(&layout, r.chunk + 1);
 }
 
 int
@@ -390,7 +439,7 @@ int
 layout_parse(struct layout *layout, const char *text, const struct model *model, int pp,
     struct diags *diags, struct loc loc)
 {
-	struct reader r = {.text = text, .layout = layout};
+	struct reader r = {.text = text, .layout = layout, .model = model};
 	int result = 0;
 
 	layout->first[0] = 0;

@@ -43,6 +43,10 @@ int layout_stage_layers(const struct layout *layout, int stage);
  */
 const char *layout_text(
     struct arena *arena, const struct layout *layout, const struct model *model);
+/* The same for chunks of so many layers; NULL where layout_even() makes them so. */
+const char *layout_of_counts(struct arena *arena, const int64_t *layers, int chunks);
+/* It is what layout_even() makes of as many layers and chunks. */
+bool layout_text_is_even(const char *text);
 /* Chunks of that form, 0 when it does not parse. */
 int layout_chunks(const char *text);
 /* The same, with its decoder and MTP layers. */

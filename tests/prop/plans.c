@@ -90,7 +90,7 @@ any_layout(const struct fixture *f, struct plan_view *plan)
 	int chunks = (int)(plan->strategy.pp * plan->strategy.vpp);
 
 	layout_even(layout, f->model->layers, (int)plan->strategy.pp, (int)plan->strategy.vpp);
-	if (plan->strategy.framework != FRAMEWORK_MEGATRON || plan_next(2))
+	if (plan_next(2))
 		return;
 	for (int round = 0; round < 3 * chunks; round++) {
 		int c = chunks > 1 ? 1 + (int)plan_next((uint32_t)chunks - 1) : 0;

@@ -149,6 +149,25 @@ Test(import_forms, deepspeed_native_layers_in_python)
 }
 
 /* deepspeed/moe/layer.py: capacity_factor=1., drop_tokens=True */
+/* What 'moeplan emit' writes for stages that are not even, and what it does not for even ones. */
+Test(import_forms, layers_of_stages)
+{
+#define CLIENT(layers)                                                                             \
+	"import deepspeed\nfrom deepspeed.pipe import PipelineModule\n"                            \
+	"LAYERS_OF_STAGES = [" layers "]\ndef pipeline(layers):\n"                                 \
+	"    return PipelineModule(layers=layers, num_stages=4)\n"
+	imported = import_good("client.py", CLIENT("10, 13, 13, 12"));
+	cr_assert_str_eq(imported.config.strategy.layout, "Et*10|t*13|t*13|t*12ML");
+	imported_free(&imported);
+	imported = import_good("client.py", CLIENT("12, 12, 12, 12"));
+	cr_assert_null(imported.config.strategy.layout);
+	imported_free(&imported);
+	imported = imported_new();
+	import_add(&imported, "client.py", CLIENT("24, 24"));
+	cr_assert(import_has_message(&imported, SEVERITY_ERROR, "as many numbers as"));
+#undef CLIENT
+}
+
 Test(import_forms, deepspeed_native_layers_drop_by_default)
 {
 	imported = import_good("m.py", "from x import y\nlayer = MoE(1024, expert, 8, 4)\n");

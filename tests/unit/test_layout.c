@@ -248,3 +248,22 @@ Test(layout, round_trip_of_uneven_splits)
 		    0);
 	}
 }
+
+/* Frameworks that count decoder layers alone: 'M' is the MTP layers of whatever model it is. */
+Test(layout, counts_of_chunks)
+{
+	static const int64_t uneven[] = {10, 13, 13, 12}, even[] = {11, 12, 12, 11};
+	const char *text = layout_of_counts(arena, uneven, 4);
+
+	cr_assert_str_eq(text, "Et*10|t*13|t*13|t*12ML");
+	cr_assert_null(layout_of_counts(arena, even, 4));
+	cr_assert_null(layout_of_counts(arena, uneven, 1));
+	for (int64_t mtp = 0; mtp < 3; mtp++) {
+		cr_assert_eq(parse(text, 48, mtp, 4), 0);
+		cr_assert_eq(layout.first[1], 10);
+		cr_assert_eq(layout.mtp_back, 0);
+	}
+	cr_assert(layout_text_is_even("Et*11|t*12|t*12|t*11mL"));
+	cr_assert_not(layout_text_is_even("Et*11|t*12|t*12m|t*11L"));
+	cr_assert_not(layout_text_is_even(text));
+}
