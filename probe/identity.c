@@ -40,7 +40,7 @@ static const struct launcher launchers[] = {
 	"OMPI_MCA_ess_base_jobid", "start it with mpirun -n RANKS moeplan-probe plan.json", MPI_RANKS},
     {"Hydra", "MPI_LOCALRANKID", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL,
 	"PMI_JOBID", NULL, "start it with mpiexec -n RANKS moeplan-probe plan.json", MPI_RANKS},
-    {"Slurm", NULL, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_NTASKS",
+    {"Slurm", "SLURM_STEP_NODELIST", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_NTASKS",
 	"SLURM_JOB_ID", "SLURM_STEP_ID", "start it with srun: srun moeplan-probe plan.json",
 	MPI_PERHAPS},
     {"PMI", NULL, "PMI_RANK", "PMI_SIZE", NULL, NULL, "PMI_SIZE", "PMI_JOBID", NULL,
@@ -86,19 +86,23 @@ is_there(const struct reader *r, const struct launcher *l)
 	return (!l->mark || look(r, l->mark)) && look(r, l->rank);
 }
 
-/* Slurm describes a batch shell with SLURM_NTASKS too; one task is no promise of more. */
+/*
+ * Slurm describes a batch shell with SLURM_NTASKS too, and as task 0, but of no step; one task is no
+ * promise of more.
+ */
 static int
 broken_promise(const struct reader *r, const struct launcher *l)
 {
 	struct loc nowhere = {NULL, 0, 0};
 	const char *value = look(r, l->promise);
+	const char *missing = look(r, l->rank) ? l->mark : l->rank;
 
 	if (!value || strcmp(value, "1") == 0)
 		return 0;
 	diag_error(r->diags, nowhere,
 	    "'%s' is '%s', but '%s' is not set: %s promised ranks, and this "
 	    "process is none of them",
-	    l->promise, value, l->rank, l->name);
+	    l->promise, value, missing, l->name);
 	diag_last_hint(r->diags, "%s", l->hint);
 	return -1;
 }
@@ -157,15 +161,18 @@ static void
 set_master(const struct reader *r, struct identity *identity)
 {
 	const char *master = look(r, "MASTER_ADDR"), *hosts = look(r, "SLURM_STEP_NODELIST");
+	const char *nodes = look(r, "SLURM_STEP_NUM_NODES");
+	bool slurm = strcmp(identity->launcher, "Slurm") == 0;
 	int port = number(r, "MASTER_PORT", 1, 65535);
 
 	if (port > 0)
 		identity->port = port_beside(port);
-	if (identity->world == 1 || identity->local_world == identity->world)
+	if (identity->world == 1 || identity->local_world == identity->world ||
+	    (slurm && nodes && strcmp(nodes, "1") == 0))
 		identity->master = "127.0.0.1";
 	if (master)
 		identity->master = arena_strdup(r->arena, master);
-	else if (hosts && strcmp(identity->launcher, "Slurm") == 0)
+	else if (hosts && slurm && !identity->master)
 		identity->master = first_host(r->arena, hosts);
 }
 
@@ -196,6 +203,15 @@ read_row(const struct reader *r, const struct launcher *l, struct identity *iden
 	return set_comm_id(r, identity);
 }
 
+/* A step of one task is what srun gives to an interactive shell: no launcher of ranks. */
+static bool
+is_shell(const struct reader *r, const struct launcher *l)
+{
+	const char *tasks = look(r, l->world);
+
+	return strcmp(l->name, "Slurm") == 0 && tasks && strcmp(tasks, "1") == 0;
+}
+
 int
 identity_read(struct arena *arena, struct diags *diags, lookup_fn *lookup, void *context,
     struct identity *identity)
@@ -205,7 +221,7 @@ identity_read(struct arena *arena, struct diags *diags, lookup_fn *lookup, void 
 
 	*identity = (struct identity){.world = 1, .local_rank = -1, .local_world = -1};
 	for (i = 0; i < LAUNCHERS; i++)
-		if (is_there(&reader, &launchers[i]))
+		if (is_there(&reader, &launchers[i]) && !is_shell(&reader, &launchers[i]))
 			return read_row(&reader, &launchers[i], identity);
 	for (i = 0; i < LAUNCHERS; i++)
 		if (broken_promise(&reader, &launchers[i]) != 0)

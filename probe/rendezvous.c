@@ -296,15 +296,17 @@ connect_by_turns(const struct control_options *o, double deadline_s)
 	const char *hosts[2] = {o->host, o->other_host ? o->other_host : o->host};
 	struct timespec nap = {0, 50000000};
 	double patience_s = o->other_host ? o->timeout_s / 4 : o->timeout_s;
-	int fd = -1, turn;
+	int fd = -1, error = 0, turn;
 
 	for (turn = 0; fd < 0 && wire_now_s() < deadline_s; turn = !turn) {
 		double left_s = deadline_s - wire_now_s();
 
 		fd = wire_connect(hosts[turn], o->port, left_s < patience_s ? left_s : patience_s);
+		error = errno;
 		if (fd < 0)
 			nanosleep(&nap, NULL);
 	}
+	errno = error;
 	return fd;
 }
 
@@ -314,12 +316,13 @@ visit(struct control *c, const struct control_options *o, char why[CONTROL_TEXT]
 	double deadline = wire_now_s() + c->timeout_s;
 	struct hello hello;
 	int fd = connect_by_turns(o, deadline);
-	bool here;
+	bool here, unknown = errno == ENOENT;
 
 	fill_hello(o, &hello);
 	if (fd < 0) {
 		snprintf(why, CONTROL_TEXT,
-		    "rank 0 is missing: nobody answered at %s%s%s port %d for %.0f s", o->host,
+		    "rank 0 is missing: %s %s%s%s port %d for %.0f s; --master names another host",
+		    unknown ? "no address was found for" : "nobody answered at", o->host,
 		    o->other_host ? " or " : "", o->other_host ? o->other_host : "", o->port,
 		    c->timeout_s);
 		return -1;

@@ -116,7 +116,7 @@ wire_connect(const char *host, int port, double timeout_s)
 	for (i = 4; i >= 0; i--, rest /= 10)
 		service[i] = (char)('0' + rest % 10);
 	if (getaddrinfo(host, service, &hints, &list) != 0) {
-		errno = EHOSTUNREACH;
+		errno = ENOENT;
 		return -1;
 	}
 	for (info = list; info && fd < 0; info = info->ai_next)

@@ -25,7 +25,7 @@ double wire_now_s(void);
 
 /* -1 with errno; a listener on all addresses, port 0 for any. *port gets the real one. */
 int wire_listen(int *port);
-/* Tries once; -1 with errno. */
+/* Tries once; -1 with errno, ENOENT where the name is not known. */
 int wire_connect(const char *host, int port, double timeout_s);
 /* The other end's address in digits; -1 when it is not known. */
 int wire_peer(int fd, char *host, size_t size, bool *on_this_host);

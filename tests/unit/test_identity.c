@@ -111,6 +111,36 @@ Test(identity, slurm, .fini = teardown)
 	cr_assert_str_eq(id.token, "4711.0");
 }
 
+/* What sbatch gives to its script, and srun --pty to a shell: no ranks, the second alone. */
+Test(identity, shells_of_slurm)
+{
+	static const struct variable batch[] = {
+	    {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"SLURM_NTASKS", "8"}, {NULL, NULL}};
+	static const struct variable step[] = {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"},
+	    {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_NODELIST", "a1"}, {NULL, NULL}};
+	struct identity id;
+
+	cr_assert_eq(read_variables(batch, &id), -1);
+	cr_assert(strstr(diags->first->message, "'SLURM_STEP_NODELIST' is not set"));
+	teardown();
+	cr_assert_eq(read_variables(step, &id), 0);
+	cr_assert_null(id.launcher);
+	teardown();
+}
+
+/* On one node nobody needs the network. */
+Test(identity, a_step_on_one_node, .fini = teardown)
+{
+	static const struct variable v[] = {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "4"},
+	    {"SLURM_LOCALID", "1"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_NODES", "1"},
+	    {"SLURM_STEP_NODELIST", "gpu-07"}, {NULL, NULL}};
+	struct identity id;
+
+	cr_assert_eq(read_variables(v, &id), 0);
+	cr_assert_str_eq(id.master, "127.0.0.1");
+	cr_assert_eq(id.mpi, MPI_PERHAPS);
+}
+
 /* srun with PMI sets PMI_RANK too; Hydra says where on the node a process is. */
 Test(identity, pmi_of_slurm_and_of_hydra)
 {
