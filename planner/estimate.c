@@ -12,9 +12,10 @@ const char *const time_part_names[] = {"attention", "mlp", "experts", "memory_bo
     "recompute", "host", "all_to_all", "tensor_parallel", "context_parallel", "pipeline", "bubble",
     "data_parallel", "optimizer", "offload", "step_overhead", NULL};
 static const char *const time_part_labels[] = {"attention", "dense MLP and shared experts",
-    "expert GEMM", "norms, permutation, casts", "output head and loss", "recompute", "host launches",
-    "all-to-all", "tensor-parallel traffic", "context-parallel traffic", "stage hand-off", "bubble",
-    "gradient and parameter traffic", "optimizer", "host memory", "once a step", NULL};
+    "expert GEMM", "norms, permutation, casts", "output head and loss", "recompute",
+    "host launches", "all-to-all", "tensor-parallel traffic", "context-parallel traffic",
+    "stage hand-off", "bubble", "gradient and parameter traffic", "optimizer", "host memory",
+    "once a step", NULL};
 
 /* "Mamba and attention" */
 const char *

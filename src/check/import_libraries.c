@@ -167,6 +167,9 @@ import_conclude_accelerate(struct import *in)
 		s->dp = times(or_one(s->dp_replicate), or_one(s->dp_shard));
 	s->dp_replicate = s->dp_shard = s->micro_batches = 0;
 	s->etp = 1; /* no plan of tensor parallelism cuts an expert */
+	/* Transformers' DistributedConfig: experts are shared out over the tensor mesh */
+	if (import_flag(in->config, CONFIG_ACCELERATE, "enable_expert_parallel"))
+		s->ep = s->tp > 0 ? s->tp : s->world;
 	if (s->micro_batch > 0 && s->dp > 0)
 		s->global_batch = times(times(s->micro_batch, accumulation), s->dp);
 }

@@ -20,6 +20,7 @@ struct call {
 	enum config_form form;
 	const char *prefix;	       /* of its settings */
 	const char *const *positional; /* names of arguments without one */
+	bool imported;		       /* only where Accelerate is: others have such a name too */
 };
 
 /* clang-format off */
@@ -34,19 +35,20 @@ static const char *const gate_arguments[] = {"model_dim", "num_experts", NULL};
 static const char *const registry_arguments[] = {"flavor", NULL};
 static const char *const none[] = {NULL};
 static const struct call calls[] = {
-	{"moe_layer", CONFIG_TUTEL, "", tutel_arguments},
-	{"MoE", CONFIG_DEEPSPEED, "MoE.", moe_arguments},
-	{"PipelineModule", CONFIG_DEEPSPEED, "PipelineModule.", pipeline_arguments},
-	{"PipeModelDataParallelTopology", CONFIG_DEEPSPEED, "topology.", topology_arguments},
-	{"Top2Gate", CONFIG_FAIRSCALE, "", gate_arguments},
-	{"Accelerator", CONFIG_ACCELERATE, "", none},
-	{"FullyShardedDataParallelPlugin", CONFIG_ACCELERATE, "", none},
-	{"MixedPrecisionPolicy", CONFIG_ACCELERATE, "policy.", none},
-	{"ParallelismConfig", CONFIG_ACCELERATE, "", none},
-	{"ParallelismConfig", CONFIG_TORCHTITAN, "parallelism.", none},
-	{"TrainingConfig", CONFIG_TORCHTITAN, "training.", none},
-	{"CompileConfig", CONFIG_TORCHTITAN, "compile.", none},
-	{"model_registry", CONFIG_TORCHTITAN, "model.", registry_arguments},
+	{"moe_layer", CONFIG_TUTEL, "", tutel_arguments, false},
+	{"MoE", CONFIG_DEEPSPEED, "MoE.", moe_arguments, false},
+	{"PipelineModule", CONFIG_DEEPSPEED, "PipelineModule.", pipeline_arguments, false},
+	{"PipeModelDataParallelTopology", CONFIG_DEEPSPEED, "topology.", topology_arguments, false},
+	{"Top2Gate", CONFIG_FAIRSCALE, "", gate_arguments, false},
+	{"Accelerator", CONFIG_ACCELERATE, "", none, true},
+	{"FullyShardedDataParallelPlugin", CONFIG_ACCELERATE, "", none, true},
+	{"MixedPrecisionPolicy", CONFIG_ACCELERATE, "policy.", none, true},
+	{"DistributedConfig", CONFIG_ACCELERATE, "", none, false},
+	{"ParallelismConfig", CONFIG_ACCELERATE, "", none, true},
+	{"ParallelismConfig", CONFIG_TORCHTITAN, "parallelism.", none, false},
+	{"TrainingConfig", CONFIG_TORCHTITAN, "training.", none, false},
+	{"CompileConfig", CONFIG_TORCHTITAN, "compile.", none, false},
+	{"model_registry", CONFIG_TORCHTITAN, "model.", registry_arguments, false},
 };
 /* clang-format on */
 
@@ -74,8 +76,7 @@ static const struct call *
 find_call(const struct python *p, const char *name)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (strcmp(calls[i].name, name) == 0 &&
-		    (calls[i].form != CONFIG_ACCELERATE || p->accelerate))
+		if (strcmp(calls[i].name, name) == 0 && (!calls[i].imported || p->accelerate))
 			return &calls[i];
 	return NULL;
 }

@@ -20,6 +20,9 @@ const struct rule_fact rule_facts[] = {
 	    DEEPSPEED "runtime/config_utils.py"},
 	{"DS-006", "DeepSpeed", "the file is Hjson: comments and trailing commas are allowed",
 	    DEEPSPEED "runtime/config.py"},
+	{"DS-011", "DeepSpeed", "the third of batch, micro-batch and accumulation follows from two "
+	    "by floor division; what is lost shows as a product that does not come out (DS-010)",
+	    DEEPSPEED "runtime/config.py"},
 	{"DS-012", "DeepSpeed", "train_batch_size alone: accumulation is 1 and the micro-batch is "
 	    "train_batch_size // world; micro-batch alone: accumulation is 1",
 	    DEEPSPEED "runtime/config.py"},
@@ -39,11 +42,16 @@ const struct rule_fact rule_facts[] = {
 	{"DS-043", "DeepSpeed",
 	    "deepspeed.utils.groups.initialize(ep_size) is deprecated: pass ep_size to MoE",
 	    DEEPSPEED "utils/groups.py"},
+	{"DS-056", "DeepSpeed", "AutoEP goes with AutoTP, though the page of config-json says that "
+	    "it does not", DEEPSPEED "runtime/engine.py"},
 	{"DS-057", "DeepSpeed", "an mpu with tensor parallelism does not go with AutoEP",
 	    DEEPSPEED "runtime/engine.py"},
 	{"DS-062", "DeepSpeed",
 	    "AutoEP that recognises no MoE layer replaces nothing and says nothing",
 	    DEEPSPEED "runtime/engine.py"},
+	{"DS-064", "DeepSpeed", "keys of tensor_parallel: autotp_size (0 off), dtype, "
+	    "tp_overlap_comm, tp {tp_size}, partition_config, preset_model; others are refused "
+	    "(DS-002)", DEEPSPEED "runtime/tensor_parallel/config.py"},
 	{"TT-003", "torchtitan", "dp_shard -1 is the world // (dp_replicate x CP x TP x PP)",
 	    TITAN "distributed/parallel_dims.py"},
 	{"TT-006", "torchtitan", "EP never crosses dp_replicate or PP",
@@ -59,6 +67,9 @@ const struct rule_fact rule_facts[] = {
 	{"TUT-006", "Tutel", "capacity_factor > 0: capacity k x int(f x samples of an expert); 0 "
 	    "dropless; < 0 dropless up to that factor",
 	    "microsoft/tutel 82af7aad9fc3 tutel/impls/fast_dispatch.py"},
+	{"TUT-008", "Tutel", "a2a_ffn_overlap_degree, of the layer or of a call: parts that "
+	    "communication and experts are cut into, 1 for no overlap",
+	    "microsoft/tutel 82af7aad9fc3 tutel/impls/moe_layer.py"},
 	{"TUT-010", "Tutel",
 	    "TUTEL_ALLTOALL_ALGO=2D is read by no Python code: use the argument use_2dh",
 	    "microsoft/tutel 82af7aad9fc3"},
@@ -75,22 +86,36 @@ const struct rule_fact rule_facts[] = {
 	{"PT-002", "PyTorch",
 	    "a DeviceMesh is row-major: the last dimension has neighbouring ranks",
 	    "pytorch/pytorch torch/distributed/_mesh_layout.py"},
+	{"PT-003", "PyTorch", "a DeviceMesh has no rank twice, and names of dimensions once; "
+	    "slices keep their order", "pytorch/pytorch torch/distributed/device_mesh.py"},
 	{"ACC-005", "Accelerate",
 	    "mesh order is dp_replicate, dp_shard, cp, sp, tp; there is no EP",
 	    "huggingface/accelerate 16cb6eb80dd9"},
+	{"ACC-006", "Accelerate", "accelerate launch --parallelism-config-*-size sets "
+	    "PARALLELISM_CONFIG_*_SIZE, which ParallelismConfig takes where it is given none",
+	    "huggingface/accelerate 16cb6eb80dd9 src/accelerate/commands/launch.py"},
 	{"HF-001", "Transformers",
 	    "enable_expert_parallel takes the EP degree from the tensor mesh",
 	    "huggingface/transformers distributed/configuration_utils.py"},
-	{"MT-001", "MaxText",
-	    "products of dcn_* and ici_* are the slices and the devices of a slice, one -1 each",
-	    "AI-Hypercomputer/maxtext e591f30cbbf2"},
 	{"MT-003", "MaxText", "the axis expert shards the batch of dense layers too: dense DP is "
 	    "data x fsdp x expert", "AI-Hypercomputer/maxtext e591f30cbbf2"},
+	{"MB-001", "Megatron-Bridge", "the identities are Megatron-LM's: TP x CP x PP divides the "
+	    "world, micro-batch x DP the batch (MEG-001, MEG-011)",
+	    "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/training/config.py"},
+	{"MB-002", "Megatron-Bridge", "the batch of an evaluation is a multiple of its "
+	    "micro-batch x DP as that of training is (MEG-010)",
+	    "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/training/config.py"},
+	{"MB-004", "Megatron-Bridge", "virtual stages are set as such, "
+	    "model.virtual_pipeline_model_parallel_size, and not by layers of one",
+	    "NVIDIA-NeMo/Megatron-Bridge scripts/training/run_recipe.py"},
 	{"LAU-001", "launchers", "torchrun sets RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, "
 	    "GROUP_RANK, MASTER_ADDR, MASTER_PORT", "pytorch/pytorch torch/distributed/elastic"},
 	{"LAU-005", "launchers",
 	    "c10d rendezvous promises no order of nodes: give --node-rank for placement",
 	    "recalled, not verified"},
+	{"LAU-006", "launchers", "a hostfile of deepspeed has lines 'host slots=N' and comments "
+	    "with #; a host twice or a line of another form is an error, no file means the GPUs at hand",
+	    DEEPSPEED "launcher/runner.py"},
 	{"LAU-007", "launchers",
 	    "deepspeed numbers ranks host by host in the order of the hostfile",
 	    DEEPSPEED "launcher/launch.py"},
@@ -102,6 +127,9 @@ const struct rule_fact rule_facts[] = {
 	    "docs.open-mpi.org v5.0"},
 	{"LAU-014", "launchers", "deepspeed's MPI discovery sets RANK, WORLD_SIZE, LOCAL_RANK, "
 	    "MASTER_ADDR and port 29500", DEEPSPEED "comm/comm.py"},
+	{"LAU-015", "launchers", "--num_processes of accelerate launch is the total over all "
+	    "machines; the sizes of ParallelismConfig must make it (ACC-001)",
+	    "huggingface/accelerate 16cb6eb80dd9 src/accelerate/commands/launch.py"},
 	{.id = NULL},
 };
 /* clang-format on */

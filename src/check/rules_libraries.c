@@ -15,6 +15,14 @@
 	"(given(dp_replicate_size, 1) * given(dp_shard_size, 1) * given(tp_size, tp) * "           \
 	"given(cp_size, 1) * given(sp_size, 1))"
 
+#define MAXTEXT "AI-Hypercomputer/maxtext src/maxtext/"
+/* Layers that a pipeline holds: all, without the dense ones in front where DeepSeek has them. */
+#define PIPED                                                                                      \
+	"if(given(pipeline_parallel_layers, -1) > 0, given(pipeline_parallel_layers, -1), "        \
+	"given(base_num_decoder_layers, layers) - if(given(decoder_block, '') == 'deepseek', "     \
+	"given(first_num_dense_layers, 0), 0))"
+#define PIECE "(pp * given(num_layers_per_pipeline_stage, 1))"
+
 /* clang-format off */
 const struct rule rules_libraries[] = {
 	{
@@ -197,6 +205,63 @@ const struct rule rules_libraries[] = {
 		.hint = "write {replacement(setting)} || leave it out: DP follows from the world",
 		.source = "NVIDIA/Megatron-LM core_v0.19.0 "
 		    "megatron/core/transformer/transformer_config.py",
+	},
+	{
+		.id = "MT-001", .severity = SEVERITY_ERROR, .when = "form == 'MaxText'",
+		.require = "axes_open('ici') <= 1 : '{inner: axes_open(\"ici\")} axes ici_* are "
+		    "-1 (ici_fsdp_parallelism is when nothing is said), one may be'; "
+		    "axes_open('dcn') <= 1 : '{outer: axes_open(\"dcn\")} axes dcn_* are -1 "
+		    "(dcn_data_parallelism is when nothing is said), one may be'; "
+		    "given(num_slices, -1) < 1 or if(axes_open('dcn') == 0, axes_product('dcn') "
+		    "== num_slices, num_slices % axes_product('dcn') == 0) : 'dcn_* make "
+		    "{slices: axes_product(\"dcn\")} of {num_slices} slices'; "
+		    "if(axes_open('ici') + axes_open('dcn') == 0, axes_product('ici') * "
+		    "axes_product('dcn') == world, world % (axes_product('ici') * "
+		    "axes_product('dcn')) == 0) : 'ici_* {devices: axes_product(\"ici\")} x "
+		    "dcn_* {slices: axes_product(\"dcn\")} do not make {world} devices'",
+		.message = "MaxText's mesh: {problem}",
+		.hint = "products of ici_* are the devices of a slice, those of dcn_* the "
+		    "slices; one axis of each may be -1, the rest",
+		.source = MAXTEXT "utils/max_utils.py fill_unspecified_mesh_axes()",
+	},
+	{
+		.id = "MT-002", .severity = SEVERITY_ERROR,
+		.when = "form == 'MaxText' and pp > 1 and given(global_parameter_scale, 1) == 1",
+		.require = "given(num_pipeline_repeats, -1) > 0 or " PIPED " % " PIECE " == 0 : "
+		    "'{piped: " PIPED "} layers are not a multiple of {pp} stages x "
+		    "{given(num_layers_per_pipeline_stage, 1)} layers of one'; "
+		    "given(num_pipeline_repeats, -1) < 1 or " PIECE " * "
+		    "given(num_pipeline_repeats, -1) == " PIPED " : '{pp} stages x "
+		    "{given(num_layers_per_pipeline_stage, 1)} layers of one x "
+		    "{num_pipeline_repeats} repeats are not {piped: " PIPED "} layers'; "
+		    "given(num_pipeline_microbatches, -1) < 1 or "
+		    "given(num_pipeline_microbatches, -1) % pp == 0 : "
+		    "'{given(num_pipeline_microbatches, -1)} micro-batches are not a multiple of "
+		    "{pp} stages'",
+		.message = "MaxText's pipeline: {problem}",
+		.hint = "stages of {valid: divisors(" PIPED ")} divide the layers || use "
+		    "num_pipeline_microbatches {fix_micro: "
+		    "multiple_above(num_pipeline_microbatches, pp)}",
+		.source = MAXTEXT "configs/types.py",
+	},
+	{
+		.id = "HF-002", .severity = SEVERITY_ERROR,
+		.when = "given(enable_expert_parallel, 0)",
+		.require = "experts % given(tp_size, world) == 0",
+		.message = "Transformers: {experts} experts do not divide over the tensor mesh "
+		    "of {mesh: given(tp_size, world)} ranks, which expert parallelism takes",
+		.hint = "use {valid: divisors(experts)} ranks",
+		.source = "huggingface/transformers integrations/tensor_parallel.py "
+		    "GroupedGemmParallel",
+	},
+	{
+		.id = "HF-003", .severity = SEVERITY_ERROR, .when = "said(fsdp_size)",
+		.require = "given(tp_size, 1) * fsdp_size == world",
+		.message = "Transformers: tp_size {given(tp_size, 1)} x fsdp_size {fsdp_size} = "
+		    "{product: given(tp_size, 1) * fsdp_size} ranks, there are {world}",
+		.hint = "use fsdp_size {fix_fsdp: whole(world / given(tp_size, 1))} || start "
+		    "{given(tp_size, 1) * fsdp_size} processes",
+		.source = "huggingface/transformers distributed/utils.py",
 	},
 	{.id = NULL},
 };

@@ -89,15 +89,28 @@ check_options() { # COMMAND
 	fi
 }
 
-# Every command that the program lists has its paragraph in moeplan(1).
+# Every command that the program lists has its paragraph in moeplan(1), and one.
 check_commands() {
-	"$MOEPLAN" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' | sort -u >"$scratch/help"
-	sed -n 's/^\.It Cm \([a-z]*\).*/\1/p' man/moeplan.1 | sort -u >"$scratch/page"
+	"$MOEPLAN" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' | sort >"$scratch/help"
+	sed -n 's/^\.It Cm \([a-z]*\).*/\1/p' man/moeplan.1 | sort >"$scratch/page"
 	if [ -s "$scratch/help" ] && cmp -s "$scratch/page" "$scratch/help"; then
 		pass
 	else
 		diff "$scratch/page" "$scratch/help" >"$scratch/diff" || true
 		fail "man/moeplan.1 (<) and moeplan help (>) list different commands" "$scratch/diff"
+	fi
+}
+
+# moeplan(1) names every other page at its end, in the order of sections and names.
+check_see_also() {
+	(cd man && find . -name '*.[1-9]' ! -name moeplan.1) |
+		sed -n 's|^\./\(.*\)\.\([1-9]\)$|\2 \1|p' | LC_ALL=C sort >"$scratch/pages"
+	sed -n '/^\.Sh SEE ALSO/,$s/^\.Xr \([^ ]*\) \([0-9]\).*/\2 \1/p' man/moeplan.1 >"$scratch/page"
+	if cmp -s "$scratch/page" "$scratch/pages"; then
+		pass
+	else
+		diff "$scratch/page" "$scratch/pages" >"$scratch/diff" || true
+		fail "SEE ALSO of man/moeplan.1 (<) and the pages (>) differ" "$scratch/diff"
 	fi
 }
 
@@ -157,6 +170,7 @@ for page in man/*.[0-9]; do
 	check_references "$page"
 done
 check_commands
+check_see_also
 check_architectures
 options_of_page man/moeplan-estimate.1 >"$scratch/options"
 # The report of moeplan-probe is another program's document.
