@@ -370,6 +370,22 @@ tells_options(const struct config *config)
 	return false;
 }
 
+bool
+config_is_launch(const struct config *config)
+{
+	const struct strategy *s = &config->strategy;
+
+	return config->form == CONFIG_NUMBERS && config->launch.launcher && s->tp == 0 &&
+	       s->cp == 0 && s->pp == 0 && s->ep == 0 && s->dp == 0;
+}
+
+bool
+config_is_open(const struct config *config)
+{
+	return config_is_launch(config) && config->launch.loc.file &&
+	       !(config->strategy.said & SAID_FRAMEWORK);
+}
+
 void
 facts_init(struct facts *facts, const struct check_context *check, struct arena *arena)
 {
@@ -381,6 +397,8 @@ facts_init(struct facts *facts, const struct check_context *check, struct arena 
 	facts->framework = check->other || config_is_library(check->config->form)
 			       ? (unsigned)RULE_OTHER
 			       : 1U << check->strategy->framework;
+	if (config_is_open(check->config))
+		facts->framework = 0;
 	facts->version = version ? version : check->config->version;
 	facts->hidden = hidden_sizes(check->config);
 	facts->partial = !check->model;

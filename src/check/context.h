@@ -100,6 +100,10 @@ void config_defaults(struct config *config);
  * for `ranks` ranks of dense data parallelism (0: not known, nothing follows).
  */
 void config_derive_batch(const struct config *config, struct strategy *s, int64_t ranks);
+/* A launcher starts a program that nobody here knows: its degrees are not 1, but not said. */
+bool config_is_launch(const struct config *config);
+/* Nothing tells whose program that is. */
+bool config_is_open(const struct config *config);
 bool config_is_toml(const struct config *config);
 /* The release whose rules hold when none is named. */
 const char *newest_release(enum framework framework);

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "check/context.h"
+#include "check/context_machine.h"
 #include "check/import_private.h"
 
 /* Settings of earlier files were complained about with them. */
@@ -57,6 +58,22 @@ read_tables(struct import *in, enum config_form form)
 
 /* --- frameworks ----------------------------------------------------------------------------- */
 
+/* What a launcher starts, where no option tells. */
+static void
+recognise_framework(struct config *config)
+{
+	const struct launch *launch = &config->launch;
+	struct strategy *s = &config->strategy;
+
+	if (launch->program && strncmp(launch->program, "torchtitan", 10) == 0)
+		s->framework = FRAMEWORK_TORCHTITAN;
+	else if (launch->launcher && strcmp(launch->launcher, "deepspeed") == 0)
+		s->framework = FRAMEWORK_DEEPSPEED;
+	else if (!launch->program || !program_pretrains(launch->program))
+		return;
+	s->said |= SAID_FRAMEWORK;
+}
+
 static void
 set_framework(struct import *in)
 {
@@ -76,6 +93,7 @@ set_framework(struct import *in)
 		s->framework = FRAMEWORK_TORCHTITAN;
 		break;
 	default:
+		recognise_framework(config);
 		return;
 	}
 	s->framework_version = config->version;

@@ -166,16 +166,6 @@ hidden_degrees(struct arena *arena, const struct config *config)
 	return text.length > 0 ? text.text : NULL;
 }
 
-/* A launcher starts a program that nobody here knows: its degrees are not 1, but not said. */
-static bool
-is_only_launch(const struct config *config)
-{
-	const struct strategy *s = &config->strategy;
-
-	return config->form == CONFIG_NUMBERS && config->launch.launcher && s->tp == 0 &&
-	       s->cp == 0 && s->pp == 0 && s->ep == 0 && s->dp == 0;
-}
-
 /*
  * DP of a guide's file is that of WORLD = DP x EP x TP x PP, unless the ranks that are started
  * make it the dense one.
@@ -317,7 +307,7 @@ check_run(struct request *request, struct check_report *report)
 	drop_doubles(report->findings);
 	quantities_note(&context, request->arena, report->findings);
 	note_unresolved(report);
-	report->only_launch = is_only_launch(report->config);
+	report->only_launch = config_is_launch(report->config);
 	if (report->strategy.world > 0 && !report->hidden && !report->only_launch)
 		report->n_conventions =
 		    conventions_fill(report->conventions, request->arena, &context);

@@ -151,8 +151,9 @@ read_files(struct request *request)
 		return NULL;
 	report->model = request->model ? request->model : config->model;
 	report->other = config_is_library(config->form);
-	report->framework = report->other ? config_form_names[config->form]
-					  : framework_names[config->strategy.framework];
+	report->framework = report->other	     ? config_form_names[config->form]
+			    : config_is_open(config) ? "launchers"
+						     : framework_names[config->strategy.framework];
 	return report;
 }
 

@@ -217,7 +217,7 @@ print_sum(struct request *request, const struct check_report *report)
 	const char *version = report->strategy.framework_version;
 	struct str *out = &request->out;
 
-	if (!version && !report->other)
+	if (!version && !report->other && !config_is_open(report->config))
 		version = newest_release(report->strategy.framework);
 	print_plural(out, report->findings->errors, "error");
 	str_add(out, ", ");

@@ -94,6 +94,7 @@ plan_for(struct arena *arena, struct diags *diags, const struct plan_view *plan,
 	struct plan_view *view = arena_alloc(arena, sizeof(*view));
 	const char *trait = own_trait(&plan->strategy);
 	struct loc nowhere = {NULL, 0, 0};
+	bool fits;
 
 	*view = *plan;
 	if (plan->strategy.framework != framework) {
@@ -104,12 +105,15 @@ plan_for(struct arena *arena, struct diags *diags, const struct plan_view *plan,
 		carry_over(&view->strategy, plan->model, framework);
 	}
 	view->strategy.framework_version = version;
-	if (strategy_violations(&view->strategy, plan->model, diags) == 0)
-		return view;
-	diag_add(diags, nowhere, NULL, SEVERITY_NOTE, "the plan was made for %s",
-	    framework_names[plan->strategy.framework]);
-	diag_last_hint(diags, "plan again with --framework %s", framework_names[framework]);
-	return NULL;
+	fits = strategy_violations(&view->strategy, plan->model, diags) == 0;
+	if (plan->strategy.framework != framework || !fits)
+		diag_add(diags, nowhere, NULL, SEVERITY_NOTE, "the plan was made for %s%s",
+		    framework_names[plan->strategy.framework],
+		    fits ? ": memory and time may be other ones here" : "");
+	if (plan->strategy.framework != framework)
+		diag_last_hint(
+		    diags, "plan again with --framework %s", framework_names[framework]);
+	return fits ? view : NULL;
 }
 
 void

@@ -77,7 +77,7 @@ extern const char *const float_type_names[];
 enum offload { OFFLOAD_NONE, OFFLOAD_OPTIMIZER, OFFLOAD_ACTIVATIONS };
 /* Settings that change the cost and that reports of runs leave out: which were stated? */
 enum said { SAID_RECOMPUTE = 1, SAID_DISPATCHER = 2, SAID_GRADIENTS = 4, SAID_OPTIMIZER = 8,
-	SAID_PRECISION = 16 };
+	SAID_PRECISION = 16, SAID_FRAMEWORK = 32 };
 /* Launches: one by one, modules from graphs, or the whole iteration as one graph. */
 enum graphs { GRAPHS_OFF, GRAPHS_ON, GRAPHS_FULL };
 extern const char *const graphs_names[];

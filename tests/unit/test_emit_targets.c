@@ -92,8 +92,7 @@ Test(emit_targets, megatron_follows_the_config)
 	static const struct {
 		const char *config, *written, *absent;
 	} rows[] = {
-	    {"{\"rope_theta\": 5e5}",
-		"--rotary-base 500000 \\\n--swiglu", "--rotary-percent"},
+	    {"{\"rope_theta\": 5e5}", "--rotary-base 500000 \\\n--swiglu", "--rotary-percent"},
 	    {"{\"rope_parameters\": {\"rope_theta\": 1e6, \"partial_rotary_factor\": 0.25}}",
 		"--rotary-base 1000000 \\\n--rotary-percent 0.25", "--use-rope-scaling"},
 	    {"{\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8.0}}",
@@ -104,8 +103,7 @@ Test(emit_targets, megatron_follows_the_config)
 		"--moe-router-load-balancing-type seq_aux_loss \\\n--moe-aux-loss-coeff 0.001",
 		"--moe-router-topk-scaling-factor"},
 	    {"{\"norm_topk_prob\": false, \"routed_scaling_factor\": 16}",
-		"--moe-router-pre-softmax \\\n--moe-router-topk-scaling-factor 16",
-		"seq_aux_loss"},
+		"--moe-router-pre-softmax \\\n--moe-router-topk-scaling-factor 16", "seq_aux_loss"},
 	    {"{\"rms_norm_eps\": 1e-06}", "--norm-epsilon 1e-06", "--rotary-base"},
 	};
 	struct fixture f = fixture_new("qwen3-30b-a3b", NULL, "dgx-h100x2");
@@ -164,6 +162,38 @@ Test(emit_targets, refuse_models_without_words)
 
 	expect_refused(&f, &plan, "megatron", "norm over all query heads");
 	fixture_free(&f);
+}
+
+/* A plan that another framework takes as it is was still estimated for its own. */
+Test(emit_targets, say_whom_a_plan_was_made_for)
+{
+	static const char *const targets[] = {
+	    "megatron", "megatron-bridge", "deepspeed", "torchtitan"};
+	static const enum framework owners[] = {
+	    FRAMEWORK_MEGATRON, FRAMEWORK_MEGATRON, FRAMEWORK_DEEPSPEED, FRAMEWORK_TORCHTITAN};
+
+	for (int made = 0; made < FRAMEWORKS; made++)
+		for (int t = 0; t < 4; t++) {
+			struct fixture f = fixture_new("qwen3-30b-a3b", NULL, "dgx-h100x2");
+			struct strategy s = fixture_strategy(&f, 1, 1, 1, 1, 8, 1, 256, 4096);
+			struct plan_view plan = plan_of(&f, s);
+			const char *name = framework_names[made];
+
+			plan.strategy.framework = (enum framework)made;
+			plan.strategy.zero = 3;
+			plan.strategy.auto_ep = made == FRAMEWORK_DEEPSPEED;
+			plan.strategy.order = made == FRAMEWORK_MEGATRON ? s.order : NULL;
+			if (made == FRAMEWORK_TORCHTITAN) {
+				plan.strategy.dp_shard = s.dp;
+				plan.strategy.dp_replicate = 1;
+			}
+			cr_assert_not_null(emit(&f, &plan, targets[t]), "%s for %s: %s", name,
+			    targets[t], f.diags->first ? f.diags->first->message : "");
+			cr_expect_eq(f.diags->notes, owners[t] != (enum framework)made, "%s for %s",
+			    name, targets[t]);
+			cr_expect(f.diags->notes == 0 || strstr(f.diags->last->message, name));
+			fixture_free(&f);
+		}
 }
 
 /* A rank order, copies of shards: nothing else can be told of them. */

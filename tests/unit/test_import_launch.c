@@ -189,6 +189,32 @@ Test(import_launch, script_and_task)
 	imported.arena = NULL;
 }
 
+/* Whose rules hold for a launch line without options of a framework. */
+Test(import_launch, framework_of_the_program)
+{
+	static const struct {
+		const char *text;
+		enum framework framework;
+		bool told;
+	} rows[] = {
+	    {"torchrun --nproc-per-node 8 -m torchtitan.train", FRAMEWORK_TORCHTITAN, true},
+	    {"deepspeed --num_gpus 8 train.py", FRAMEWORK_DEEPSPEED, true},
+	    {"torchrun --nproc-per-node 8 pretrain_gpt.py", FRAMEWORK_MEGATRON, true},
+	    {"torchrun --nproc-per-node 8 train.py", FRAMEWORK_MEGATRON, false},
+	    {"torchrun --nproc-per-node 8 \"$@\"", FRAMEWORK_MEGATRON, false},
+	};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		const struct strategy *s = &imported.config.strategy;
+
+		imported = import_good("run.sh", rows[i].text);
+		cr_assert_eq(s->framework, rows[i].framework, "%s", rows[i].text);
+		cr_assert_eq((s->said & SAID_FRAMEWORK) != 0, rows[i].told, "%s", rows[i].text);
+		imported_free(&imported);
+	}
+	imported.arena = NULL;
+}
+
 Test(import_launch, late_header)
 {
 	imported =
