@@ -212,6 +212,34 @@ is_shell(const struct reader *r, const struct launcher *l)
 	return strcmp(l->name, "Slurm") == 0 && tasks && strcmp(tasks, "1") == 0;
 }
 
+/*
+ * RANK and WORLD_SIZE alone may be left over in a shell: then every rank that MPI or Slurm starts
+ * is told the same. A script that starts several ranks for each of theirs says a larger world.
+ */
+static int
+check_left_over(const struct reader *r, const struct identity *identity)
+{
+	struct loc loc = {"RANK", 0, 0};
+	int i, world, rank;
+
+	for (i = 0; i < LAUNCHERS; i++) {
+		const struct launcher *l = &launchers[i];
+
+		if (l->mpi == MPI_NONE || !is_there(r, l) || is_shell(r, l))
+			continue;
+		world = number(r, l->world, 1, MAX_RANKS);
+		rank = number(r, l->rank, 0, MAX_RANKS - 1);
+		if (identity->world > world || (identity->world == world && identity->rank == rank))
+			continue;
+		diag_error(r->diags, loc, "RANK and WORLD_SIZE say rank %d of %d, %s rank %d of %d",
+		    identity->rank, identity->world, l->name, rank, world);
+		diag_last_hint(r->diags,
+		    "when they are left over from something else: unset RANK WORLD_SIZE LOCAL_RANK");
+		return -1;
+	}
+	return 0;
+}
+
 int
 identity_read(struct arena *arena, struct diags *diags, lookup_fn *lookup, void *context,
     struct identity *identity)
@@ -220,9 +248,15 @@ identity_read(struct arena *arena, struct diags *diags, lookup_fn *lookup, void 
 	int i;
 
 	*identity = (struct identity){.world = 1, .local_rank = -1, .local_world = -1};
-	for (i = 0; i < LAUNCHERS; i++)
-		if (is_there(&reader, &launchers[i]) && !is_shell(&reader, &launchers[i]))
-			return read_row(&reader, &launchers[i], identity);
+	for (i = 0; i < LAUNCHERS; i++) {
+		const struct launcher *l = &launchers[i];
+
+		if (!is_there(&reader, l) || is_shell(&reader, l))
+			continue;
+		if (read_row(&reader, l, identity) != 0)
+			return -1;
+		return l->mark || l->mpi != MPI_NONE ? 0 : check_left_over(&reader, identity);
+	}
 	for (i = 0; i < LAUNCHERS; i++)
 		if (broken_promise(&reader, &launchers[i]) != 0)
 			return -1;

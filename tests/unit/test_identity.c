@@ -128,6 +128,25 @@ Test(identity, shells_of_slurm)
 	teardown();
 }
 
+/* A RANK that every task inherits is no task's; one of a larger world is a script's own. */
+Test(identity, left_over_variables)
+{
+	static const struct variable stale[] = {{"RANK", "0"}, {"WORLD_SIZE", "4"},
+	    {"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {NULL, NULL}};
+	static const struct variable script[] = {{"RANK", "9"}, {"WORLD_SIZE", "16"},
+	    {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_STEP_NODELIST", "a[1-2]"},
+	    {NULL, NULL}};
+	struct identity id;
+
+	cr_assert_eq(read_variables(stale, &id), -1);
+	cr_assert_str_eq(diags->first->message,
+	    "RANK and WORLD_SIZE say rank 0 of 4, Open MPI rank 2 of 4");
+	teardown();
+	cr_assert_eq(read_variables(script, &id), 0);
+	cr_assert_eq(id.rank, 9);
+	teardown();
+}
+
 /* On one node nobody needs the network. */
 Test(identity, a_step_on_one_node, .fini = teardown)
 {
