@@ -239,6 +239,7 @@ CUDA_CALLS_SRC = tests/probe/cuda_calls.c tests/probe/emulated.c $(wildcard test
 PROBE_LIBS = -lyaml -lcjson -lm -lpthread -ldl
 cflags_of_mpi = $(shell $(MPICC) --showme:compile 2>/dev/null || $(MPICC) -compile_info 2>/dev/null | cut -d' ' -f2-)
 libs_of_mpi = $(shell $(MPICC) --showme:link 2>/dev/null || $(MPICC) -link_info 2>/dev/null | cut -d' ' -f2-)
+comma = ,
 gencode = -gencode arch=compute_$(1),code=sm_$(1)
 
 $(OBJ)/libprobe.a: $(call objects,$(PROBE_SRC)) $(OBJ)/sources
@@ -266,7 +267,8 @@ $(OBJ)/moeplan-probe-cpu.so: $(CPU_SRC:%.c=$(OBJ)/pic/%.o) $(OBJ)/pic/probe/wire
 	$(call say,LD)$(CC) $(CFLAGS_ALL) $(LDFLAGS) -shared -o $@ $^ $(libs_of_mpi) -lopenblas -lm
 
 $(OBJ)/moeplan-probe-cuda.so: $(CUDA_SRC:%.c=$(OBJ)/pic/%.o) $(CUDA_CU:%.cu=$(OBJ)/pic/%.o)
-	$(call say,LD)$(CC) $(CFLAGS) -shared -Wl,--no-undefined -o $@ $^ -L$(CUDA_HOME)/lib64 -lnccl -lcublas \
+	$(call say,LD)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -shared \
+		$(if $(SANITIZE),,-Wl$(comma)--no-undefined) -o $@ $^ -L$(CUDA_HOME)/lib64 -lnccl -lcublas \
 		-lcudart -lstdc++ -lm
 
 $(OBJ)/tests/probe/faults: $(call objects,$(FAULTS_SRC) $(HOST_SRC)) $(OBJ)/libprobe.a $(OBJ)/libmoeplan.a
