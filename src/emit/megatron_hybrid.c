@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How does Megatron-LM say the stages of a model with Mamba layers?
+ * How does Megatron-LM say the layers and the stages of a model with Mamba layers?
  *
  * One letter a layer and '|' between chunks: "MEM*|EMEM", with '/' and the layers of MTP behind
- * it. A pipeline layout is no setting of such a model. Source: NVIDIA/Megatron-LM core_v0.17.0 to
- * core_v0.19.0 megatron/core/ssm/mamba_hybrid_layer_allocation.py, later
+ * it. A pipeline layout, virtual stages and moe_layer_freq are no settings of such a model, its
+ * builder is named by --spec and its program is another. It convolves over 4 tokens. Source:
+ * NVIDIA/Megatron-LM core_v0.17.0 to core_v0.19.0 megatron/training/arguments.py,
+ * megatron/core/ssm/mamba_mixer.py and mamba_hybrid_layer_allocation.py, later
  * core/models/hybrid/hybrid_layer_allocation.py.
  */
 #include <string.h>
@@ -49,7 +51,7 @@ megatron_layer_pattern(struct arena *arena, const struct plan_view *plan)
 	int chunks = layout->pp * layout->vpp;
 	struct str text = str_new(arena);
 
-	if (!megatron_has_pattern(plan) || !megatron_can_say_pattern(plan->model))
+	if (!model_has_mamba(plan->model) || !megatron_can_say_pattern(plan->model))
 		return NULL;
 	for (int c = 0; c < chunks; c++) {
 		if (c > 0)
@@ -91,4 +93,90 @@ megatron_read_layer_pattern(const struct key *key, const struct doc *value,
 	str_addc(&text, 'L');
 	strategy->layout = text.text;
 	return 0;
+}
+
+/* --- Mamba layers --------------------------------------------------------------------------- */
+
+static const struct mixer *
+mamba(const struct model *model)
+{
+	for (int i = 0; i < model->n_kinds; i++)
+		if (model->kinds[i].mixer.kind == MIXER_MAMBA2)
+			return &model->kinds[i].mixer;
+	return NULL;
+}
+
+#define MAMBA_SIZE(name, member)                                                                   \
+	const struct doc *name(struct arena *arena, const struct plan_view *plan)                  \
+	{                                                                                          \
+		const struct mixer *mixer = mamba(plan->model);                                    \
+                                                                                                   \
+		return mixer ? doc_int(arena, mixer->member) : NULL;                               \
+	}
+/* clang-format off */
+MAMBA_SIZE(megatron_mamba_state, state)
+MAMBA_SIZE(megatron_mamba_head_dim, head_dim)
+MAMBA_SIZE(megatron_mamba_groups, groups)
+MAMBA_SIZE(megatron_mamba_heads, heads)
+/* clang-format on */
+
+static bool
+has_hybrid_program(const struct plan_view *plan)
+{
+	return version_compare(plan->strategy.framework_version, "0.18") >= 0;
+}
+
+const struct doc *
+megatron_spec(struct arena *arena, const struct plan_view *plan)
+{
+	bool hybrid = has_hybrid_program(plan);
+	struct doc *list;
+
+	if (!mamba(plan->model))
+		return NULL;
+	list = doc_list(arena);
+	doc_add_item(arena, list,
+	    doc_text(arena, hybrid ? "megatron.core.models.hybrid.hybrid_layer_specs"
+				   : "megatron.core.models.mamba.mamba_layer_specs"));
+	doc_add_item(arena, list, doc_text(arena, hybrid ? "hybrid_stack_spec" : "mamba_stack_spec"));
+	return list;
+}
+
+const char *
+megatron_program(const struct plan_view *plan)
+{
+	if (!mamba(plan->model))
+		return "pretrain_gpt.py";
+	return has_hybrid_program(plan) ? "pretrain_hybrid.py" : "pretrain_mamba.py";
+}
+
+static bool
+same_mamba(const struct mixer *a, const struct mixer *b)
+{
+	return a->heads == b->heads && a->head_dim == b->head_dim && a->state == b->state &&
+	       a->groups == b->groups && a->conv == b->conv;
+}
+
+const char *
+megatron_mamba_obstacle(const struct plan_view *plan)
+{
+	enum { CONVOLUTION = 4 };
+	const struct mixer *mixer = mamba(plan->model);
+	int64_t tp = plan->strategy.tp;
+
+	if (!mixer)
+		return NULL;
+	if (!megatron_can_say_pattern(plan->model))
+		return "Mamba layers in a model with MTP, or with an MLP in the same layer";
+	if (mixer->conv != CONVOLUTION)
+		return "Mamba layers that do not convolve over 4 tokens";
+	for (int i = 0; i < plan->model->n_kinds; i++) {
+		const struct mixer *other = &plan->model->kinds[i].mixer;
+
+		if (other->kind == MIXER_MAMBA2 && !same_mamba(mixer, other))
+			return "Mamba layers of two shapes";
+	}
+	return mixer->heads % tp != 0 || mixer->groups % tp != 0
+		   ? "Mamba heads or groups that TP does not divide"
+		   : NULL;
 }

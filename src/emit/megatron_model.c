@@ -27,13 +27,18 @@ text_if(struct arena *arena, bool condition, const char *text)
 	return condition ? doc_text(arena, text) : NULL;
 }
 
+static bool
+attends(const struct mixer *mixer)
+{
+	return mixer->kind == MIXER_GQA || mixer->kind == MIXER_MLA;
+}
+
 /* That of the layers which attend; all of them have one shape. */
 static const struct mixer *
 attention(const struct model *model)
 {
 	for (int i = 0; i < model->n_kinds; i++)
-		if (model->kinds[i].mixer.kind == MIXER_GQA ||
-		    model->kinds[i].mixer.kind == MIXER_MLA)
+		if (attends(&model->kinds[i].mixer))
 			return &model->kinds[i].mixer;
 	return &model->kinds[0].mixer;
 }
@@ -52,7 +57,7 @@ static int64_t
 dense_width(const struct model *model)
 {
 	for (int i = 0; i < model->n_kinds; i++)
-		if (!kind_is_moe(&model->kinds[i]))
+		if (!kind_is_moe(&model->kinds[i]) && model->kinds[i].ffn.dense_width > 0)
 			return model->kinds[i].ffn.dense_width;
 	return 0;
 }
@@ -159,13 +164,24 @@ megatron_positions(struct arena *arena, const struct plan_view *plan)
 const struct doc *
 megatron_position_type(struct arena *arena, const struct plan_view *plan)
 {
+	if (model_has_mamba(plan->model)) /* Mamba layers tell the others where they are */
+		return doc_text(arena, "none");
 	return doc_text(arena, plan->model->learned_positions ? "learned_absolute" : "rope");
+}
+
+static bool
+has_mlp(const struct layer_kind *kind)
+{
+	return kind->ffn.dense_width > 0 || kind->ffn.experts > 0;
 }
 
 static bool
 is_gated(const struct model *model)
 {
-	return !model->kinds[0].ffn.ungated;
+	for (int i = 0; i < model->n_kinds; i++)
+		if (has_mlp(&model->kinds[i]))
+			return !model->kinds[i].ffn.ungated;
+	return true;
 }
 
 const struct doc *
@@ -349,7 +365,7 @@ megatron_moe_layers(struct arena *arena, const struct plan_view *plan)
 	const struct model *model = plan->model;
 	bool bits[MODEL_MAX_LAYERS];
 
-	if (!model_moe(model))
+	if (!model_moe(model) || model_has_mamba(model))
 		return NULL;
 	for (int64_t i = 0; i < model->layers; i++)
 		bits[i] = kind_is_moe(&model->kinds[model->kind_of[i]]);
@@ -392,10 +408,11 @@ same_shape(const struct mixer *a, const struct mixer *b)
 static const char *
 mixer_obstacle(const struct mixer *mixer, int64_t seq_len)
 {
-	if (mixer->kind == MIXER_GATED_DELTANET)
+	if (mixer->kind == MIXER_GATED_DELTANET || mixer->kind == MIXER_MAMBA2 ||
+	    mixer->kind == MIXER_NONE)
 		return NULL;
 	if (mixer->kind != MIXER_GQA && mixer->kind != MIXER_MLA)
-		return "layers other than grouped-query and latent attention and Gated DeltaNet";
+		return "layers other than grouped-query and latent attention, Gated DeltaNet and Mamba-2";
 	if (mixer->index_heads > 0 || mixer->sparse > 0)
 		return "an indexer that picks the tokens of a query";
 	if (mixer->chunk > 0 && seq_len > mixer->chunk)
@@ -445,11 +462,10 @@ kind_obstacle(const struct plan_view *plan, const struct layer_kind *kind)
 		obstacle = ffn_obstacle(&kind->ffn, attention(model));
 	if (!obstacle && kind->extra_elements > 0)
 		obstacle = kind->extra_name ? kind->extra_name : "parameters beside its layers";
-	if (!obstacle && kind->mixer.kind != MIXER_GATED_DELTANET &&
-	    !same_shape(&kind->mixer, attention(model)))
+	if (!obstacle && attends(&kind->mixer) && !same_shape(&kind->mixer, attention(model)))
 		obstacle = "attention layers of two shapes";
-	for (int i = 0; !obstacle && i < model->n_kinds; i++)
-		if (!same_ffn(&kind->ffn, &model->kinds[i].ffn))
+	for (int i = 0; !obstacle && has_mlp(kind) && i < model->n_kinds; i++)
+		if (has_mlp(&model->kinds[i]) && !same_ffn(&kind->ffn, &model->kinds[i].ffn))
 			obstacle = "MLPs or experts of two shapes";
 	return obstacle;
 }
@@ -460,6 +476,8 @@ megatron_model_obstacle(const struct plan_view *plan)
 	const struct model *model = plan->model;
 	const char *obstacle = megatron_deltanet_obstacle(plan);
 
+	if (!obstacle)
+		obstacle = megatron_mamba_obstacle(plan);
 	for (int i = 0; !obstacle && i < model->n_kinds; i++)
 		obstacle = kind_obstacle(plan, &model->kinds[i]);
 	if (!obstacle && model->head_bias > 0)

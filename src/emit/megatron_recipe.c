@@ -57,7 +57,7 @@ rotary_number(struct arena *arena, const struct plan_view *plan, const char *key
 	const struct doc *number = config_number(arena, plan, key);
 	const struct doc *nested = doc_get(plan_config(plan, "rope_parameters"), key);
 
-	if (plan->model->learned_positions)
+	if (plan->model->learned_positions || model_has_mamba(plan->model))
 		return NULL;
 	if (number || !nested || nested->kind != DOC_NUMBER)
 		return number;

@@ -45,8 +45,9 @@ layout_is_plain(const struct plan_view *plan)
 const struct doc *
 megatron_vpp(struct arena *arena, const struct plan_view *plan)
 {
-	return plan->strategy.vpp > 1 && layout_is_plain(plan) ? doc_int(arena, plan->strategy.vpp)
-							       : NULL;
+	if (plan->strategy.vpp == 1 || !layout_is_plain(plan) || model_has_mamba(plan->model))
+		return NULL;
+	return doc_int(arena, plan->strategy.vpp);
 }
 
 const struct doc *

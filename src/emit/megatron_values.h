@@ -34,7 +34,11 @@ key_read_fn megatron_read_gtp, megatron_read_egtp, megatron_read_order, megatron
     megatron_read_loss_fusion, megatron_read_graphs;
 
 /* megatron_hybrid.c */
-key_write_fn megatron_layer_pattern;
+key_write_fn megatron_layer_pattern, megatron_mamba_state, megatron_mamba_head_dim,
+    megatron_mamba_groups, megatron_mamba_heads, megatron_spec;
+/* The program that builds and trains the model. */
+const char *megatron_program(const struct plan_view *plan);
+const char *megatron_mamba_obstacle(const struct plan_view *plan);
 key_read_fn megatron_read_layer_pattern;
 /* The plan's stages must be parts of a layer pattern, and such a pattern can be written. */
 bool megatron_has_pattern(const struct plan_view *plan);

@@ -97,7 +97,7 @@ add_script(struct str *out, const struct plan_view *plan, const struct key_value
 		     "    set -- --mock-data --tokenizer-type NullTokenizer --train-iters 10 \\\n"
 		     "        --eval-iters 0 --lr 1e-4 --log-interval 1\nfi\n\n");
 	add_torchrun(out, plan);
-	str_add(out, " \\\n    pretrain_gpt.py \"${PLAN[@]}\" \"$@\"\n");
+	str_addf(out, " \\\n    %s \"${PLAN[@]}\" \"$@\"\n", megatron_program(plan));
 }
 
 const struct plan_view *
