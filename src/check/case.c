@@ -333,6 +333,9 @@ read_field(struct reader *r, const struct doc *value, const char *name)
 		return 0;
 	if (gathers_fields(value, name))
 		return read_fields(r, value);
+	/* A block of the framework under a size's name: "tensor_parallel": {"autotp_size": 4}. */
+	if (field && field->target == CASE_STRATEGY && value->kind == DOC_MAP)
+		return read_setting(r, value, name);
 	if (!field && strncmp(name, "reported_", 9) != 0) {
 		const char *full = framework_setting(r, value, name);
 		const char *usual = case_name_of(name);

@@ -16,7 +16,7 @@ static const struct case_framework known_frameworks[] = {
     {"megatron-core", FRAMEWORK_MEGATRON, false},
     {"megatron-bridge", FRAMEWORK_MEGATRON, true},
     {"megatron-swift", FRAMEWORK_MEGATRON, true},
-    {"nemo", FRAMEWORK_MEGATRON, true},
+    {"nemo", FRAMEWORK_MEGATRON, false}, /* megatron_init.py: none is TP */
     {"nemo-rl", FRAMEWORK_MEGATRON, true},
     {"ms-swift", FRAMEWORK_MEGATRON, true},
     {"swift", FRAMEWORK_MEGATRON, true},

@@ -108,13 +108,15 @@ const struct rule rules_launch[] = {
 		.id = "LAU-017", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "set(env_world) and launch_nodes > 1 and not (launch_read and "
 		    "in(given(launcher, ''), 'torchrun', 'deepspeed', 'accelerate'))",
-		.require = "env_world != launch_nodes or given(launch_procs, gpus_per_node) == 1 "
-		    "or world == launch_nodes",
+		.require = "env_world != launch_nodes or given(launch_procs, given(gpus_per_node, 2)) == "
+		    "1 or world == launch_nodes",
 		.message = "WORLD_SIZE {env_world} is the number of nodes, {launch_nodes} x "
-		    "{given(launch_procs, given(gpus_per_node, 'n'))} processes are meant: some "
-		    "platforms set it so, and torchrun overwrites it, other launchers do not",
+		    "{given(launch_procs, given(gpus_per_node, world / launch_nodes))} processes are "
+		    "meant: some platforms set it so, and torchrun overwrites it, other launchers do "
+		    "not",
 		.hint = "set WORLD_SIZE={fix_world: launch_nodes * given(launch_procs, "
-		    "gpus_per_node)} || set WORLD_SIZE to nodes x processes a node",
+		    "given(gpus_per_node, world / launch_nodes))} || set WORLD_SIZE to nodes x "
+		    "processes a node",
 		.source = "platforms' own job environments; " TORCHRUN,
 	},
 	{

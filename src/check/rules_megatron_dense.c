@@ -224,7 +224,9 @@ const struct rule rules_megatron_dense[] = {
 	},
 	{
 		.id = "MEG-059", .frameworks = ON_MEGATRON, .since = "0.11",
-		.severity = SEVERITY_ERROR, .when = "complete and given(optimizer_cpu_offload, 0)",
+		.severity = SEVERITY_ERROR,
+		.when = "given(optimizer_cpu_offload, 0) and (complete or "
+		    "set(use_precision_aware_optimizer))",
 		.require = "on(use_precision_aware_optimizer)",
 		.message = "--optimizer-cpu-offload needs --use-precision-aware-optimizer",
 		.hint = "add it",
