@@ -138,7 +138,8 @@ megatron_spec(struct arena *arena, const struct plan_view *plan)
 	doc_add_item(arena, list,
 	    doc_text(arena, hybrid ? "megatron.core.models.hybrid.hybrid_layer_specs"
 				   : "megatron.core.models.mamba.mamba_layer_specs"));
-	doc_add_item(arena, list, doc_text(arena, hybrid ? "hybrid_stack_spec" : "mamba_stack_spec"));
+	doc_add_item(
+	    arena, list, doc_text(arena, hybrid ? "hybrid_stack_spec" : "mamba_stack_spec"));
 	return list;
 }
 

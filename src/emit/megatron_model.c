@@ -412,7 +412,8 @@ mixer_obstacle(const struct mixer *mixer, int64_t seq_len)
 	    mixer->kind == MIXER_NONE)
 		return NULL;
 	if (mixer->kind != MIXER_GQA && mixer->kind != MIXER_MLA)
-		return "layers other than grouped-query and latent attention, Gated DeltaNet and Mamba-2";
+		return "layers other than grouped-query and latent attention, Gated DeltaNet and "
+		       "Mamba-2";
 	if (mixer->index_heads > 0 || mixer->sparse > 0)
 		return "an indexer that picks the tokens of a query";
 	if (mixer->chunk > 0 && seq_len > mixer->chunk)

@@ -238,7 +238,8 @@ try_call(size_t i)
 static const struct backend_ops *real;
 static struct {
 	bool travel;
-	int departures, beside, products; /* exchanges; those with products beside them; of this one */
+	int departures, beside,
+	    products; /* exchanges; those with products beside them; of this one */
 } rows;
 
 static enum op_state

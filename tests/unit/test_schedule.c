@@ -168,8 +168,8 @@ Test(schedule, alive_passes_of_split_backwards)
 }
 
 /*
- * ZB-H1 leaves the weights of r micro-batches for later on stage r, ZB-V on its first stage those of
- * none: the gradients of logits wait on the last stage of the one, on no stage of the other.
+ * ZB-H1 leaves the weights of r micro-batches for later on stage r, ZB-V on its first stage those
+ * of none: the gradients of logits wait on the last stage of the one, on no stage of the other.
  */
 Test(schedule, what_waits_for_weights)
 {
