@@ -106,8 +106,8 @@ import_are_overrides(const struct import_text *text)
 		if (option_override(&word) == 0 || line[length - 1] == '\\')
 			return false;
 		/* several on a line are a shell's words */
-		if (strchr(line, ' ') && strchr(line, ' ') < line + length &&
-		    !memchr(line, '[', length) && !memchr(line, '"', length))
+		if (memchr(line, ' ', length) && !memchr(line, '[', length) &&
+		    !memchr(line, '"', length))
 			return false;
 		found++;
 	}

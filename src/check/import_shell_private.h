@@ -9,7 +9,7 @@
 enum {
 	SHELL_MAX_DEPTH = 64,
 	SHELL_MAX_WORK = 24 << 20, /* bytes made, definitions looked at */
-	SHELL_BUCKETS = 4096,
+	SHELL_FIRST_BUCKETS = 256,
 };
 
 enum shell_truth { SHELL_FALSE, SHELL_TRUE, SHELL_UNKNOWN };
@@ -67,7 +67,8 @@ struct shell {
 	int depth;
 	struct block *block;
 	int constructs;
-	struct variable *buckets[SHELL_BUCKETS];
+	struct variable **buckets; /* by hash; as many as there are variables, or more */
+	size_t n_buckets, n_variables;
 	struct variable *first, *last;
 	struct function *functions;
 	const struct shell_words *positional; /* of the function that is called, or NULL */

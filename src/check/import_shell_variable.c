@@ -15,29 +15,41 @@
 
 enum { MAX_ADDITIONS = 64 };
 
-static unsigned
+static size_t
 hash(const char *name)
 {
-	unsigned value = 5381;
+	size_t value = 5381;
 
 	while (*name)
 		value = value * 33 + (unsigned char)*name++;
-	return value % SHELL_BUCKETS;
+	return value;
 }
 
-struct variable *
-shell_variable(struct shell *shell, const char *name, bool create)
+/* Twice the buckets once there are as many variables: chains stay short in any script. */
+static void
+grow(struct shell *shell)
 {
-	struct variable **bucket = &shell->buckets[hash(name)], *variable = *bucket;
+	size_t n = shell->n_buckets > 0 ? 2 * shell->n_buckets : SHELL_FIRST_BUCKETS;
 
-	while (variable && strcmp(variable->name, name) != 0) {
-		if (!shell_spend(shell, 1))
-			return NULL;
-		variable = variable->next;
+	if (shell->n_variables < shell->n_buckets)
+		return;
+	shell->buckets = arena_array(shell->arena, n, sizeof(struct variable *));
+	shell->n_buckets = n;
+	for (struct variable *v = shell->first; v; v = v->later) {
+		struct variable **bucket = &shell->buckets[hash(v->name) % n];
+
+		v->next = *bucket;
+		*bucket = v;
 	}
-	if (variable || !create)
-		return variable;
-	variable = arena_alloc(shell->arena, sizeof(*variable));
+}
+
+static struct variable *
+add_variable(struct shell *shell, const char *name)
+{
+	struct variable *variable = arena_alloc(shell->arena, sizeof(*variable)), **bucket;
+
+	grow(shell);
+	bucket = &shell->buckets[hash(name) % shell->n_buckets];
 	variable->name = arena_strdup(shell->arena, name);
 	variable->next = *bucket;
 	*bucket = variable;
@@ -46,7 +58,22 @@ shell_variable(struct shell *shell, const char *name, bool create)
 	else
 		shell->first = variable;
 	shell->last = variable;
+	shell->n_variables++;
 	return variable;
+}
+
+struct variable *
+shell_variable(struct shell *shell, const char *name, bool create)
+{
+	struct variable *variable =
+	    shell->n_buckets > 0 ? shell->buckets[hash(name) % shell->n_buckets] : NULL;
+
+	while (variable && strcmp(variable->name, name) != 0) {
+		if (!shell_spend(shell, 1))
+			return NULL;
+		variable = variable->next;
+	}
+	return variable || !create ? variable : add_variable(shell, name);
 }
 
 /* --- blocks --------------------------------------------------------------------------------- */

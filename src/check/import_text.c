@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 
-/* Columns count characters this far into a line; a longer line is no one's, bytes do there. */
+/* Columns count characters this far into a line; in a longer one, which is no one's, bytes. */
 enum { COUNTED_COLUMNS = 4096, SHOWN = 60 };
 
 /* Without the carriage returns of lines that end as on Windows. */
@@ -72,10 +72,10 @@ import_text_loc(const struct import_text *text, size_t offset)
 			high = middle;
 	}
 	start = text->lines[low];
-	for (size_t i = start; i < offset && i < text->length && i - start < COUNTED_COLUMNS; i++)
-		column += ((unsigned char)text->bytes[i] & 0xc0) != 0x80;
 	if (offset > start + COUNTED_COLUMNS)
-		column += (int)(offset - start - COUNTED_COLUMNS);
+		return (struct loc){text->name, (int)low + 1, (int)(offset - start) + 1};
+	for (size_t i = start; i < offset && i < text->length; i++)
+		column += ((unsigned char)text->bytes[i] & 0xc0) != 0x80;
 	return (struct loc){text->name, (int)low + 1, column};
 }
 

@@ -114,7 +114,8 @@ const struct rule_fact rule_facts[] = {
 	    "c10d rendezvous promises no order of nodes: give --node-rank for placement",
 	    "recalled, not verified"},
 	{"LAU-006", "launchers", "a hostfile of deepspeed has lines 'host slots=N' and comments "
-	    "with #; a host twice or a line of another form is an error, no file means the GPUs at hand",
+	    "with #; a host twice or a line of another form is an error, no file means the GPUs at "
+	    "hand",
 	    DEEPSPEED "launcher/runner.py"},
 	{"LAU-007", "launchers",
 	    "deepspeed numbers ranks host by host in the order of the hostfile",

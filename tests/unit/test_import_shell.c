@@ -361,3 +361,15 @@ Test(import_shell, recursion_ends)
 	cr_assert_eq(run("A=B; B=A; show $((A))"), 0);
 	cr_assert_str_eq(out.text, "[?$((A))?]");
 }
+
+/* Far more variables than a script has keep their values, and their last ones. */
+Test(import_shell, many_variables)
+{
+	struct str many = str_new(arena);
+
+	for (int i = 0; i < 60000; i++)
+		str_addf(&many, "V%d=%d\n", i, i + 1);
+	str_add(&many, "V7=seven\nshow $V0 $V7 $V255 $V256 $V59999 \"$V60000\"\n");
+	cr_assert_eq(run(many.text), 0);
+	cr_assert_str_eq(out.text, "[1][seven][256][257][60000][?$V60000?]");
+}
