@@ -63,7 +63,7 @@ objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 EXTRA_test_search = tests/unit/fake_evaluator.c
 EXTRA_test_identity = probe/identity.c
 EXTRA_test_routing = $(PROBE_SRC)
-EXTRA_test_passes = probe/passes.c
+EXTRA_test_passes = probe/passes.c probe/sends.c
 EXTRA_test_rendezvous = $(wildcard probe/control*.c) probe/rendezvous.c probe/wire.c
 
 SCRIPTS = $(wildcard tests/*.sh tests/*/*.sh src/model/*.sh) .ci/run

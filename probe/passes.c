@@ -12,7 +12,7 @@
  */
 #include "base/arena.h"
 #include "planner/stages.h"
-#include "probe/passes.h"
+#include "probe/passes_private.h"
 
 static bool
 is_dual(const struct strategy *s)
@@ -105,23 +105,14 @@ count_alive(struct passes *passes, int last)
 	}
 }
 
-struct order {
-	const struct shape *shape;
-	struct pipeline pipeline;
-	int stage;
-	bool mirrored; /* DualPipe's second half of the stages */
-};
-
-static struct order
-order_of(const struct shape *shape, int stage)
+void
+order_begin(struct order *order, const struct shape *shape, int stage)
 {
-	struct order order = {shape, pipeline_of(&shape->strategy), stage, false};
-
-	if (is_dual(&shape->strategy) && stage >= order.pipeline.pp) {
-		order.mirrored = true;
-		order.stage = (int)shape->strategy.pp - 1 - stage;
-	}
-	return order;
+	order->shape = shape;
+	order->pipeline = pipeline_of(&shape->strategy);
+	order->mirrored = is_dual(&shape->strategy) && stage >= order->pipeline.pp;
+	order->stage = order->mirrored ? (int)shape->strategy.pp - 1 - stage : stage;
+	schedule_begin(&order->walk, &order->pipeline, order->stage);
 }
 
 static struct pass_op
@@ -142,41 +133,41 @@ pass_at(const struct order *order, enum pass kind, int virtual_stage, int64_t mi
 	return op;
 }
 
-static void
-add(struct passes *passes, struct pass_op op)
+int
+order_next(struct order *order, struct pass_op ops[2])
 {
-	passes->pairs += op.paired;
-	passes->ops[passes->n++] = op;
-}
+	struct schedule_op op;
 
-static void
-add_op(struct passes *passes, const struct order *order, const struct schedule_op *op)
-{
-	bool pair = op->pass == PASS_PAIR;
-	struct pass_op first = pass_at(
-	    order, pair ? PASS_FORWARD : op->pass, op->virtual_stage, op->micro_batch);
-
-	first.paired = pair;
-	add(passes, first);
-	if (pair)
-		add(passes, pass_at(order, PASS_BACKWARD, op->back_virtual_stage,
-				op->back_micro_batch));
+	if (!schedule_next(&order->walk, &op))
+		return 0;
+	if (op.pass != PASS_PAIR) {
+		ops[0] = pass_at(order, op.pass, op.virtual_stage, op.micro_batch);
+		return 1;
+	}
+	ops[0] = pass_at(order, PASS_FORWARD, op.virtual_stage, op.micro_batch);
+	ops[0].paired = true;
+	ops[1] = pass_at(order, PASS_BACKWARD, op.back_virtual_stage, op.back_micro_batch);
+	return 2;
 }
 
 void
 passes_make(struct passes *passes, struct arena *arena, const struct shape *shape, int stage)
 {
 	const struct strategy *s = &shape->strategy;
-	struct order order = order_of(shape, stage);
-	struct schedule_walk *walk = arena_alloc(arena, sizeof(*walk));
-	struct schedule_op op;
+	struct order *order = arena_alloc(arena, sizeof(*order));
+	struct pass_op ops[2];
+	int n, i;
 
+	order_begin(order, shape, stage);
 	*passes = (struct passes){
-	    .numbers = s->micro_batches * s->vpp, .each = order.pipeline.micro_batches};
+	    .numbers = s->micro_batches * s->vpp, .each = order->pipeline.micro_batches};
 	passes->ops = arena_array(arena, 3 * (size_t)passes->numbers, sizeof(*passes->ops));
-	schedule_begin(walk, &order.pipeline, order.stage);
-	while (schedule_next(walk, &op))
-		add_op(passes, &order, &op);
-	passes->defers = order.pipeline.order != ORDER_1F1B && s->recompute.kind == RECOMPUTE_NONE;
+	while ((n = order_next(order, ops)) > 0)
+		for (i = 0; i < n; i++) {
+			passes->pairs += ops[i].paired;
+			passes->ops[passes->n++] = ops[i];
+		}
+	passes->defers = order->pipeline.order != ORDER_1F1B && s->recompute.kind == RECOMPUTE_NONE;
 	count_alive(passes, last_chunk(&shape->layout));
+	sends_make(passes, arena, shape, stage);
 }

@@ -19,12 +19,14 @@ struct pass_op {
 	int chunk, virtual_stage;
 	int64_t micro_batch;
 	int64_t number; /* of this micro-batch in this chunk, among those that are here */
+	int64_t first_send, sends; /* of struct passes' sent: what sets off behind this pass */
 };
 
 /* What a rank runs, in order, and how much of it is alive at once. */
 struct passes {
 	int64_t n, pairs;
 	struct pass_op *ops;
+	int64_t *sent;	  /* passes whose results go to other ranks (sends.c) */
 	int64_t numbers;  /* of pass_op.number: micro-batches, each once a virtual stage */
 	int64_t each;	  /* micro-batches that go through a chunk here */
 	bool defers;	  /* some gradients of weights come in a pass of their own */

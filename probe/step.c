@@ -3,15 +3,15 @@
  * What does a rank do in a training step, in which order?
  *
  * Passes follow the order that the planner simulated (passes.c), one by one or a forward and a
- * backward as a pair (pairs.c). Sends are not waited for; receives are posted when their pass
- * begins, or with pipeline overlap one pass or pair earlier. Each backward of a step has a gradient
+ * backward as a pair (pairs.c). Sends are posted where sends.c has them, not waited for; receives
+ * when their pass begins, or with pipeline overlap one pass or pair earlier. Each backward of a step has a gradient
  * of its own: were one written again, its rank would wait for its send, in an interleaved pipeline
  * round to itself. The first chunk begins with the embedding, the last one ends with head, loss and
  * MTP modules, where the backward begins. Where a V turns both chunks are here, and the hand-off is
  * a copy.
- * Why nobody waits for ever: a rank waits only for receives, each channel (leg and direction of a
- * boundary) has a stream of its own and carries one chunk's passes, which both its ends run by
- * micro-batch, and every pass waits for passes that the simulation had over before it began.
+ * Why nobody waits for ever: a rank waits for receives and for the start of its sends, each channel
+ * (leg and direction of a boundary) has a stream of its own whose passes both its ends run in one
+ * order, and all that a rank waits for was over in the simulation before the rank came there.
  * A backward in two: the first pass leaves the gradient of each layer's output where the output
  * was (layer.c), from where the second one takes it.
  */
@@ -241,14 +241,8 @@ end_forward(struct run *run, const struct pass_op *op, const void *out)
 {
 	int *head = &run->head_of[op->micro_batch];
 
-	switch (target_of(run, op)) {
-	case SIDE_HERE: /* taken when that pass begins */
+	if (target_of(run, op) != SIDE_END)
 		return 0;
-	case SIDE_AWAY:
-		return session_send(run->stage->s, hand_off_of(op), out, run->elements);
-	case SIDE_END:
-		break;
-	}
 	if (grab(run, out, run->capture ? run->capture->outputs : NULL, op->micro_batch) != 0 ||
 	    take_slot(run, run->head_used, run->stage->head_slots, head) != 0)
 		return -1;
@@ -323,14 +317,8 @@ end_backward(struct run *run, const struct pass_op *op, const void *dx)
 {
 	float *captured = run->capture ? run->capture->input_gradients : NULL;
 
-	switch (target_of(run, op)) {
-	case SIDE_HERE: /* taken when that pass begins */
+	if (target_of(run, op) != SIDE_END)
 		return 0;
-	case SIDE_AWAY:
-		return session_send(run->stage->s, hand_off_of(op), dx, run->elements);
-	case SIDE_END:
-		break;
-	}
 	if (grab(run, dx, captured, op->micro_batch) != 0)
 		return -1;
 	return embedding_backward(run->stage, op->micro_batch, 0, dx);
@@ -468,6 +456,25 @@ run_pair(struct run *run, const struct pass_op *forward, const struct pass_op *b
 	return give_backward(run, backward);
 }
 
+/* Results stay where they are until the rank that takes them is done with them. */
+static int
+send_from(struct run *run, const struct pass_op *behind)
+{
+	const struct passes *passes = &run->stage->passes;
+	int64_t i;
+
+	for (i = 0; i < behind->sends; i++) {
+		const struct pass_op *op = &passes->ops[passes->sent[behind->first_send + i]];
+		const void *from = goes_back(op)
+				       ? run->stage->gradients[op->number]
+				       : inputs_of(run, op->number)[layers_of(run, op->chunk)];
+
+		if (session_send(run->stage->s, hand_off_of(op), from, run->elements) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int
 run_pass(struct run *run, const struct pass_op *op)
 {
@@ -494,6 +501,10 @@ passes(struct run *run)
 		run->next = i + 1 + pair;
 		say_where(run, i);
 		result = pair ? run_pair(run, &ops[i], &ops[i + 1]) : run_pass(run, &ops[i]);
+		if (result == 0)
+			result = send_from(run, &ops[i]);
+		if (result == 0 && pair)
+			result = send_from(run, &ops[i + 1]);
 	}
 	return result;
 }

@@ -49,6 +49,8 @@ struct world {
 	struct passes passes[MOST_PP];
 	int64_t at[MOST_PP];
 	bool half[MOST_PP]; /* of a pair's inputs one is there */
+	int64_t given[MOST_PP]; /* how much of what is to set off behind it has */
+	bool ran[MOST_PP];	/* it has run, and not all has set off */
 	struct queue queues[MOST_PP][LEGS][2];
 	int forwards[MOST_CHUNKS][MOST_BATCHES], inputs[MOST_CHUNKS][MOST_BATCHES],
 	    weights[MOST_CHUNKS][MOST_BATCHES];
@@ -81,23 +83,27 @@ receives(struct world *w, int stage, const struct pass_op *op)
 	return true;
 }
 
-static void
+static bool
 sends(struct world *w, int stage, const struct pass_op *op)
 {
 	int to = goes_back(op) ? op->chunk - 1 : op->chunk + 1, other;
 	struct queue *queue;
 
 	if (op->kind == PASS_WEIGHT || to < 0 || to > last_chunk(&w->shape->layout))
-		return;
+		return true;
 	other = pass_stage(w->shape, to, op->micro_batch);
 	if (other == stage)
-		return;
+		return true;
 	/* a neighbour, and the one that the leg and the direction have */
 	cr_assert((stage + ((op->leg == LEG_ON) != goes_back(op) ? 1 : w->shape->layout.pp - 1)) %
 			  w->shape->layout.pp ==
 		  other);
+	/* as on GPUs: a second one holds its rank until the first one has been received */
 	queue = &w->queues[other][op->leg][goes_back(op)];
+	if (queue->n > queue->first)
+		return false;
 	queue->items[queue->n++] = (struct sent){op->chunk, op->micro_batch};
+	return true;
 }
 
 static void
@@ -136,15 +142,25 @@ advance(struct world *w, int stage)
 	const struct passes *passes = &w->passes[stage];
 	bool moved = false;
 
-	while (w->at[stage] < passes->n && is_ready(w, stage)) {
+	while (w->at[stage] < passes->n && (w->ran[stage] || is_ready(w, stage))) {
 		const struct pass_op *op = &passes->ops[w->at[stage]];
+		const int64_t *sent = passes->sent + op->first_send;
+		int64_t all = op->sends + (op->paired ? op[1].sends : 0);
 		int n = 1 + op->paired, i;
 
-		for (i = 0; i < n; i++) {
+		for (i = 0; i < n && !w->ran[stage]; i++)
 			note(w, stage, &op[i]);
-			sends(w, stage, &op[i]);
+		w->ran[stage] = true;
+		while (w->given[stage] < all &&
+		       sends(w, stage, &passes->ops[sent[w->given[stage]]])) {
+			w->given[stage]++;
+			moved = true;
 		}
+		if (w->given[stage] < all)
+			break;
 		w->at[stage] += n;
+		w->given[stage] = 0;
+		w->ran[stage] = false;
 		moved = true;
 	}
 	return moved;
@@ -174,6 +190,11 @@ check(int schedule, int pp, int vpp, int64_t micro_batches, unsigned overlap)
 	for (c = 0; c < pp * vpp; c++)
 		for (m = 0; m < micro_batches; m++)
 			cr_assert_eq(w->weights[c][m], 1);
+	for (c = 0; c < pp * LEGS * 2; c++) {
+		const struct queue *queue = &w->queues[c / (LEGS * 2)][c / 2 % LEGS][c % 2];
+
+		cr_assert_eq(queue->first, queue->n);
+	}
 	arena_free(arena);
 }
 
