@@ -232,7 +232,7 @@ CPU_SRC = probe/backend_cpu.c $(HOST_SRC) $(wildcard probe/cpu_*.c)
 PROBE_SO = $(CPU_SRC) $(CUDA_SRC)
 PROBE_SRC = $(filter-out $(PROBE_SO) probe/probe_main.c,$(wildcard probe/*.c))
 PROBE_TEST_SRC = $(wildcard tests/probe/*.c)
-FAULTS_SRC = tests/probe/faults.c tests/probe/blocking.c
+FAULTS_SRC = tests/probe/faults.c $(wildcard tests/probe/blocking*.c)
 KERNELS_SRC = tests/probe/kernels.c tests/probe/emulated.c $(HOST_SRC)
 CUDA_CALLS_SRC = tests/probe/cuda_calls.c tests/probe/emulated.c $(wildcard tests/probe/fake_*.c) \
 	$(CUDA_SRC) $(PROBE_SRC)

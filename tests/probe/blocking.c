@@ -1,188 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How does the probe behave over a backend that never returns when a rank is missing? */
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "probe/host_kernels.h"
-#include "tests/probe/blocking.h"
+#include "tests/probe/blocking_lines.h"
 
-static int ends[BLOCKING_MAX_RANKS][BLOCKING_MAX_RANKS]; /* [rank][peer] */
 static int corrupt_from, all_to_alls;
-
-enum { MAX_COMMS = 64 };
-struct comm {
-	int id, size, index, ranks[BLOCKING_MAX_RANKS];
-};
-
-/* A message that came before its operation. */
-struct stashed {
-	int comm, from;
-	char *bytes;
-	size_t length;
-	struct stashed *next;
-};
-
-struct incoming {
-	uint64_t head[2]; /* communicator, bytes */
-	char *bytes;
-	size_t got;
-};
-
-struct state {
-	int rank, world, n_comms;
-	struct comm comms[MAX_COMMS];
-	struct stashed *stash;
-	struct incoming incoming[BLOCKING_MAX_RANKS];
-	double marks[PROBE_EVENTS];
-};
-
-int
-blocking_prepare(int world)
-{
-	int pair[2], i, j;
-
-	for (i = 0; i < world; i++)
-		for (j = 0; j < i; j++) {
-			if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
-				return -1;
-			ends[i][j] = pair[0];
-			ends[j][i] = pair[1];
-		}
-	return 0;
-}
 
 void
 blocking_corrupt(int n)
 {
 	corrupt_from = n;
 	all_to_alls = 0;
-}
-
-/* Blocks for ever on trouble: this is what it is for. */
-static void
-block(void)
-{
-	for (;;)
-		poll(NULL, 0, 1000);
-}
-
-static void drain(struct state *s);
-
-/* While the peer's room is full, what others send is taken in: they may wait for us. */
-static void
-write_all(struct state *s, int fd, const void *bytes, size_t length)
-{
-	const char *from = bytes;
-
-	while (length > 0) {
-		ssize_t n = send(fd, from, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-			drain(s);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
-			continue;
-		if (n <= 0)
-			block();
-		from += n;
-		length -= (size_t)n;
-	}
-}
-
-static void
-post(struct state *s, const struct comm *c, int peer, const void *bytes, size_t length)
-{
-	int fd = ends[s->rank][c->ranks[peer]];
-	uint64_t head[2] = {(uint64_t)c->id, length};
-
-	write_all(s, fd, head, sizeof(head));
-	write_all(s, fd, bytes, length);
-}
-
-static struct stashed *
-take_stashed(struct state *s, int comm, int from)
-{
-	struct stashed **at = &s->stash, *found;
-
-	while (*at && ((*at)->comm != comm || (*at)->from != from))
-		at = &(*at)->next;
-	found = *at;
-	if (found)
-		*at = found->next;
-	return found;
-}
-
-static void
-stash(struct state *s, int from, struct incoming *in)
-{
-	struct stashed *m = calloc(1, sizeof(*m)), **end = &s->stash;
-
-	m->comm = (int)in->head[0];
-	m->from = from;
-	m->length = in->head[1];
-	m->bytes = in->bytes;
-	while (*end)
-		end = &(*end)->next;
-	*end = m;
-	memset(in, 0, sizeof(*in));
-}
-
-/* What has come from a peer so far; whole messages are stashed. */
-static void
-take_in(struct state *s, int from)
-{
-	struct incoming *in = &s->incoming[from];
-	size_t head = sizeof(in->head);
-	bool in_head = in->got < head;
-	char *to = in_head ? (char *)in->head + in->got : in->bytes + (in->got - head);
-	size_t wanted = in_head ? head - in->got : head + in->head[1] - in->got;
-	ssize_t n = recv(ends[s->rank][from], to, wanted, MSG_DONTWAIT);
-
-	if (n == 0)
-		block();
-	if (n > 0)
-		in->got += (size_t)n;
-	if (n > 0 && in_head && in->got == head)
-		in->bytes = malloc(in->head[1] + 1);
-	if (in->got >= head && in->got == head + in->head[1])
-		stash(s, from, in);
-}
-
-static void
-drain(struct state *s)
-{
-	struct pollfd polls[BLOCKING_MAX_RANKS];
-	int i, error = errno;
-
-	for (i = 0; i < s->world; i++)
-		polls[i] =
-		    (struct pollfd){.fd = i == s->rank ? -1 : ends[s->rank][i], .events = POLLIN};
-	if (poll(polls, (nfds_t)s->world, 10) > 0)
-		for (i = 0; i < s->world; i++)
-			if (polls[i].revents & POLLIN)
-				take_in(s, i);
-	errno = error;
-}
-
-/* The message of another length is another operation's: never ours. */
-static void
-fetch(struct state *s, const struct comm *c, int peer, void *bytes, size_t length)
-{
-	struct stashed *m;
-
-	while (!(m = take_stashed(s, c->id, c->ranks[peer])))
-		drain(s);
-	if (m->length != length)
-		block();
-	if (length)
-		memcpy(bytes, m->bytes, length);
-	free(m->bytes);
-	free(m);
 }
 
 /* --- collectives -------------------------------------------------------------------------- */
@@ -195,10 +28,10 @@ exchange(struct state *s, const struct comm *c, const char *const *out, const si
 
 	for (i = 0; i < c->size; i++)
 		if (i != c->index)
-			post(s, c, i, out[i], out_bytes[i]);
+			blocking_post(s, c, i, out[i], out_bytes[i]);
 	for (i = 0; i < c->size; i++)
 		if (i != c->index)
-			fetch(s, c, i, in[i], in_bytes[i]);
+			blocking_fetch(s, c, i, in[i], in_bytes[i]);
 		else if (in_bytes[i])
 			memmove(in[i], out[i], in_bytes[i]);
 }
@@ -278,10 +111,10 @@ blocking_collective(struct backend *b, enum stream stream, const struct collecti
 		all_to_all(s, c);
 		break;
 	case COLLECTIVE_SEND:
-		post(s, c->comm, c->peer, c->send, (size_t)c->count * 4);
+		blocking_post(s, c->comm, c->peer, c->send, (size_t)c->count * 4);
 		break;
 	case COLLECTIVE_RECV:
-		fetch(s, c->comm, c->peer, c->recv, (size_t)c->count * 4);
+		blocking_fetch(s, c->comm, c->peer, c->recv, (size_t)c->count * 4);
 		break;
 	case COLLECTIVES:
 		return OP_FAILED;

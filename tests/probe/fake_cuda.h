@@ -26,7 +26,7 @@ void fake_fail(const char *function, int n);
 /* What was done that a GPU would punish, "" when nothing was. */
 const char *fake_violation(void);
 
-/* --- between fake_cuda.c, fake_cublas.c and fake_nccl.c ------------------------------------ */
+/* --- between the files of the stand-ins ------------------------------------ */
 
 struct CUstream_st;
 enum fake_step { FAKE_DONE, FAKE_WAITING };
@@ -38,9 +38,22 @@ bool fake_failing(const char *function);
 void fake_violate(const char *what);
 unsigned fake_random(void);
 void fake_seed(unsigned seed);
-extern int fake_own_rank;
+extern int fake_own_rank, fake_n_ranks;
 /* What happens by itself: streams get on, messages arrive. */
 void fake_advance(void);
 void fake_nccl_advance(void);
+
+/* fake_lines.c: messages of communicators, in order; one to oneself is there at once. */
+struct fake_message {
+	long comm;
+	int from;
+	size_t length;
+	char *bytes;
+	struct fake_message *next;
+};
+void fake_send(long comm, int rank, const void *bytes, size_t length);
+const struct fake_message *fake_peek(long comm, int from);
+void fake_drop(const struct fake_message *gone);
+void fake_lines_advance(void);
 
 #endif

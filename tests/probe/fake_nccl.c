@@ -8,14 +8,10 @@
  * send is over only when its receive has begun, as above NCCL's own buffers.
  */
 #include <cuda_runtime.h>
-#include <errno.h>
 #include <nccl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "tests/probe/bf16.h"
 #include "tests/probe/fake_cuda.h"
@@ -25,156 +21,6 @@ enum { MAX_COMMS = 64, MAX_OPS = 2 * FAKE_MAX_RANKS };
 /* nccl.h declares them without their arguments. */
 ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);
-
-int fake_own_rank;
-static int ends[FAKE_MAX_RANKS][FAKE_MAX_RANKS], n_ranks = 1;
-
-/* --- messages ----------------------------------------------------------------------------- */
-
-struct message {
-	long comm;
-	int from;
-	size_t length;
-	char *bytes;
-	struct message *next;
-};
-
-struct line {
-	char *out;
-	size_t out_length, in_got;
-	size_t head[2]; /* communicator, length */
-	char *bytes;
-};
-
-static struct line lines[FAKE_MAX_RANKS];
-static struct message *arrived, **arrived_end = &arrived;
-
-static void
-keep(long comm, int from, char *bytes, size_t length)
-{
-	struct message *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		abort();
-	*m = (struct message){comm, from, length, bytes, NULL};
-	*arrived_end = m;
-	arrived_end = &m->next;
-}
-
-static void
-send_to(long comm, int rank, const void *bytes, size_t length)
-{
-	size_t head[2] = {(size_t)comm, length};
-	struct line *line = &lines[rank];
-
-	if (rank == fake_own_rank) {
-		char *copy = malloc(length + 1);
-
-		memcpy(copy, bytes, length);
-		keep(comm, rank, copy, length);
-		return;
-	}
-	line->out = realloc(line->out, line->out_length + sizeof(head) + length);
-	if (!line->out)
-		abort();
-	memcpy(line->out + line->out_length, head, sizeof(head));
-	memcpy(line->out + line->out_length + sizeof(head), bytes, length);
-	line->out_length += sizeof(head) + length;
-}
-
-static void
-flush(int rank)
-{
-	struct line *line = &lines[rank];
-	ssize_t n = 1;
-
-	while (line->out_length > 0 && n > 0) {
-		n = send(ends[fake_own_rank][rank], line->out, line->out_length,
-		    MSG_DONTWAIT | MSG_NOSIGNAL);
-		if (n <= 0)
-			return;
-		line->out_length -= (size_t)n;
-		memmove(line->out, line->out + n, line->out_length);
-	}
-}
-
-static bool
-take_in(int rank)
-{
-	struct line *line = &lines[rank];
-	size_t size = sizeof(line->head);
-	bool in_head = line->in_got < size;
-	char *to = in_head ? (char *)line->head + line->in_got : line->bytes + line->in_got - size;
-	size_t wanted = (in_head ? size : size + line->head[1]) - line->in_got;
-	ssize_t n = wanted ? recv(ends[fake_own_rank][rank], to, wanted, MSG_DONTWAIT) : 0;
-
-	if (n <= 0 && wanted)
-		return false;
-	line->in_got += (size_t)n;
-	if (line->in_got == size && in_head)
-		line->bytes = malloc(line->head[1] + 1);
-	if (line->in_got < size || line->in_got < size + line->head[1])
-		return true;
-	keep((long)line->head[0], rank, line->bytes, line->head[1]);
-	line->bytes = NULL;
-	line->in_got = 0;
-	return true;
-}
-
-static const struct message *
-peek(long comm, int from)
-{
-	const struct message *m = arrived;
-
-	while (m && (m->comm != comm || m->from != from))
-		m = m->next;
-	return m;
-}
-
-static void
-drop(const struct message *gone)
-{
-	struct message **at = &arrived, *m;
-
-	while (*at != gone)
-		at = &(*at)->next;
-	m = *at;
-	*at = m->next;
-	if (!m->next)
-		arrived_end = at;
-	free(m->bytes);
-	free(m);
-}
-
-int
-fake_prepare(int world)
-{
-	int pair[2], i, j;
-
-	n_ranks = world;
-	for (i = 0; i < world; i++)
-		for (j = 0; j < i; j++) {
-			if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
-				return -1;
-			ends[i][j] = pair[0];
-			ends[j][i] = pair[1];
-		}
-	return 0;
-}
-
-/* Ends of other ranks are closed: a rank that dies is gone for its peers. */
-void
-fake_rank(int rank, unsigned seed)
-{
-	int i, j;
-
-	fake_own_rank = rank;
-	fake_seed(seed);
-	for (i = 0; i < n_ranks; i++)
-		for (j = 0; j < n_ranks; j++)
-			if (i != j && i != rank)
-				close(ends[i][j]);
-}
 
 /* --- communicators ------------------------------------------------------------------------ */
 
@@ -255,7 +101,7 @@ ncclCommInitRankConfig(ncclComm_t *comm, int size, ncclUniqueId id, int rank, nc
 	int i;
 
 	*comm = NULL;
-	if (fake_failing("ncclCommInitRankConfig") || config->blocking != 0 || size != n_ranks ||
+	if (fake_failing("ncclCommInitRankConfig") || config->blocking != 0 || size != fake_n_ranks ||
 	    strcmp(id.internal, "fake id") != 0)
 		return ncclUnhandledCudaError;
 	*comm = new_comm(1);
@@ -280,7 +126,7 @@ ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t *child, ncclConf
 	parent->splits++;
 	*child = NULL;
 	for (i = 0; i < parent->size; i++)
-		send_to(parent->id, parent->members[i], mine, sizeof(mine));
+		fake_send(parent->id, parent->members[i], mine, sizeof(mine));
 	return ncclInProgress;
 }
 
@@ -291,13 +137,13 @@ finish_split(ncclComm_t parent)
 	ncclComm_t child;
 
 	for (i = 0; i < parent->size; i++)
-		if (!peek(parent->id, parent->members[i]))
+		if (!fake_peek(parent->id, parent->members[i]))
 			return;
 	for (i = 0; i < parent->size; i++) {
-		const struct message *m = peek(parent->id, parent->members[i]);
+		const struct fake_message *m = fake_peek(parent->id, parent->members[i]);
 
 		memcpy(all[i], m->bytes, sizeof(all[i]));
-		drop(m);
+		fake_drop(m);
 	}
 	parent->splitting = false;
 	if (parent->color == NCCL_SPLIT_NOCOLOR)
@@ -320,12 +166,7 @@ fake_nccl_advance(void)
 {
 	int i;
 
-	for (i = 0; i < n_ranks; i++)
-		if (i != fake_own_rank) {
-			flush(i);
-			while (take_in(i))
-				;
-		}
+	fake_lines_advance();
 	for (i = 0; i < n_comms; i++) {
 		if (comms[i]->splitting)
 			finish_split(comms[i]);
@@ -384,11 +225,11 @@ start(ncclComm_t c, const struct op *op)
 	int i;
 
 	if (op->what == SEND)
-		send_to(c->id, c->members[op->peer], op->send, bytes);
+		fake_send(c->id, c->members[op->peer], op->send, bytes);
 	if (op->what == RECV)
-		send_to(begun(c), c->members[op->peer], "", 0);
+		fake_send(begun(c), c->members[op->peer], "", 0);
 	for (i = 0; i < c->size && op->what != SEND && op->what != RECV; i++)
-		send_to(c->id, c->members[i],
+		fake_send(c->id, c->members[i],
 		    op->what == REDUCE_SCATTER ? (const char *)op->send + (size_t)i * bytes
 					       : op->send,
 		    bytes);
@@ -401,7 +242,7 @@ all_there(ncclComm_t c, const struct op *op)
 	int i;
 
 	for (i = 0; i < c->size; i++) {
-		const struct message *m = peek(c->id, c->members[i]);
+		const struct fake_message *m = fake_peek(c->id, c->members[i]);
 
 		if (op->what == SEND || (op->what == RECV && i != op->peer))
 			continue;
@@ -412,7 +253,7 @@ all_there(ncclComm_t c, const struct op *op)
 			return false;
 		}
 	}
-	return op->what != SEND || peek(begun(c), c->members[op->peer]);
+	return op->what != SEND || fake_peek(begun(c), c->members[op->peer]);
 }
 
 static void
@@ -449,9 +290,9 @@ finish(ncclComm_t c, const struct op *op)
 	int i;
 
 	if (op->what == SEND)
-		drop(peek(begun(c), c->members[op->peer]));
+		fake_drop(fake_peek(begun(c), c->members[op->peer]));
 	for (i = 0; i < c->size; i++) {
-		const struct message *m = peek(c->id, c->members[i]);
+		const struct fake_message *m = fake_peek(c->id, c->members[i]);
 
 		if (op->what == SEND || (op->what == RECV && i != op->peer))
 			continue;
@@ -461,7 +302,7 @@ finish(ncclComm_t c, const struct op *op)
 			memcpy(op->recv, m->bytes, bytes);
 		else
 			sum_up(op, sums, m->bytes, i == 0);
-		drop(m);
+		fake_drop(m);
 	}
 	if (op->what == ALL_REDUCE || op->what == REDUCE_SCATTER)
 		store_sums(op, sums);
