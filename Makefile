@@ -61,6 +61,7 @@ objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 
 # Files a test links in front of the library, so that they stand in for objects of it.
 EXTRA_test_search = tests/unit/fake_evaluator.c
+EXTRA_test_search_answers = tests/unit/fake_evaluator.c
 EXTRA_test_identity = probe/identity.c
 EXTRA_test_routing = $(PROBE_SRC)
 EXTRA_test_passes = probe/passes.c probe/sends.c

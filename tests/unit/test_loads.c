@@ -1,83 +1,59 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every form of loads that is read, and every mistake that is told by its place. */
+/* Counts, matrices and logs of routes as loads, and every mistake that is told by its place. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "model/loads.h"
-#include "model/loads_map.h"
-#include "model/loads_spec.h"
-#include "scratch.h"
+#include "loads_fixture.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 TestSuite(loads, .init = scratch_open, .fini = scratch_close);
 
-static struct loads *
-parse(const char *text)
-{
-	return loads_parse(arena, diags, "file", text, strlen(text));
-}
-
-static struct loads *
-good(const char *text)
-{
-	struct loads *loads = parse(text);
-
-	cr_assert_not_null(loads, "%s", diags->last ? diags->last->message : "no message");
-	cr_assert_eq(diags->errors, 0);
-	return loads;
-}
-
-static double
-count(const struct loads *loads, int layer, int snapshot, int source, int expert)
-{
-	return loads_row(loads, layer, snapshot, source)[expert];
-}
-
 /* --- CSV --- */
 
 Test(loads, csv_counts)
 {
-	struct loads *loads = good("layer,e0,e1,e2\n3,1,2,3\n1,4,5.5,6e2\n");
+	struct loads *loads = good_loads("layer,e0,e1,e2\n3,1,2,3\n1,4,5.5,6e2\n");
 
 	cr_assert(loads->layers == 2 && loads->experts == 3 && loads->sources == 1);
 	cr_assert(loads->kind == LOADS_WHOLE && loads->snapshots == 1);
 	cr_assert(loads->number[0] == 1 && loads->number[1] == 3); /* in order */
-	cr_assert_eq(count(loads, 0, 0, 0, 1), 5.5);
-	cr_assert_eq(count(loads, 0, 0, 0, 2), 600);
-	cr_assert_eq(count(loads, 1, 0, 0, 2), 3);
+	cr_assert_eq(count_of(loads, 0, 0, 0, 1), 5.5);
+	cr_assert_eq(count_of(loads, 0, 0, 0, 2), 600);
+	cr_assert_eq(count_of(loads, 1, 0, 0, 2), 3);
 	cr_assert_eq(loads->account.rows, 2);
 	cr_assert_eq(strlen(loads->sha256), 64);
 }
 
 Test(loads, csv_sources_and_snapshots)
 {
-	struct loads *loads = good("domain,layer,e0,e1\r\nb,1,1,2\r\na,1,3,4\r\n");
+	struct loads *loads = good_loads("domain,layer,e0,e1\r\nb,1,1,2\r\na,1,3,4\r\n");
 
 	cr_assert(loads->kind == LOADS_DOMAINS && loads->sources == 2);
 	cr_assert_str_eq(loads->source_names[0], "b");
-	cr_assert_eq(count(loads, 0, 0, 1, 0), 3);
-	loads = good("layer,node,e0,e1\n1,0,1,2\n1,1,3,4\n\n2,0,5,6\n2,1,7,8");
+	cr_assert_eq(count_of(loads, 0, 0, 1, 0), 3);
+	loads = good_loads("layer,node,e0,e1\n1,0,1,2\n1,1,3,4\n\n2,0,5,6\n2,1,7,8");
 	cr_assert(loads->kind == LOADS_NODES && loads->sources == 2 && loads->layers == 2);
-	cr_assert_eq(count(loads, 1, 0, 1, 1), 8);
-	loads = good("snapshot,layer,e0,e1\n10,1,1,2\n20,1,3,4\n");
+	cr_assert_eq(count_of(loads, 1, 0, 1, 1), 8);
+	loads = good_loads("snapshot,layer,e0,e1\n10,1,1,2\n20,1,3,4\n");
 	cr_assert(loads->snapshots == 2 && loads->kind == LOADS_WHOLE);
-	cr_assert_eq(count(loads, 0, 1, 0, 0), 3);
-	loads = good("snapshot,rank,layer,e0,e1\nx,0,1,1,2\nx,1,1,3,4\ny,0,1,5,6\ny,1,1,7,8\n");
+	cr_assert_eq(count_of(loads, 0, 1, 0, 0), 3);
+	loads =
+	    good_loads("snapshot,rank,layer,e0,e1\nx,0,1,1,2\nx,1,1,3,4\ny,0,1,5,6\ny,1,1,7,8\n");
 	cr_assert(loads->snapshots == 2 && loads->kind == LOADS_NODES);
-	cr_assert_eq(count(loads, 0, 1, 1, 1), 8);
+	cr_assert_eq(count_of(loads, 0, 1, 1, 1), 8);
 }
 
 Test(loads, pairs)
 {
-	struct loads *loads = good("5,1,2\n1,6,3\n2,3,7\n");
+	struct loads *loads = good_loads("5,1,2\n1,6,3\n2,3,7\n");
 
 	cr_assert(loads->layers == 1 && loads->experts == 3);
-	cr_assert_eq(count(loads, 0, 0, 0, 2), 7);
+	cr_assert_eq(count_of(loads, 0, 0, 0, 2), 7);
 	cr_assert_eq(loads->pairs[0][1 * 3 + 2], 3);
-	loads = good("layer,expert,e0,e1\n4,0,9,2\n4,1,2,8\n7,0,1,0\n7,1,0,1\n");
+	loads = good_loads("layer,expert,e0,e1\n4,0,9,2\n4,1,2,8\n7,0,1,0\n7,1,0,1\n");
 	cr_assert(loads->layers == 2 && loads->number[1] == 7);
 	cr_assert_eq(loads->pairs[0][1], 2);
 }
@@ -124,7 +100,7 @@ Test(loads, csv_mistakes)
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		diags = diags_new(arena);
-		cr_assert_null(parse(rows[i].text), "row %zu", i);
+		cr_assert_null(parse_loads(rows[i].text), "row %zu", i);
 		cr_assert_not_null(diags->first, "row %zu", i);
 		cr_assert(strstr(diags->first->message, rows[i].message), "row %zu: '%s'", i,
 		    diags->first->message);
@@ -142,7 +118,7 @@ Test(loads, many_mistakes_end)
 	str_add(&text, "layer,e0,e1\n");
 	for (int i = 0; i < 1000; i++)
 		str_addf(&text, "%d,-1,2\n", i);
-	cr_assert_null(parse(text.text));
+	cr_assert_null(parse_loads(text.text));
 	cr_assert(diags->errors >= 10 && diags->errors <= 30, "%d", diags->errors);
 }
 
@@ -166,7 +142,7 @@ Test(loads, too_many_counts)
 		for (int e = 0; e < 4096; e++)
 			str_add(&text, ",1");
 	}
-	cr_assert_null(parse(text.text));
+	cr_assert_null(parse_loads(text.text));
 	cr_assert(
 	    strstr(diags->last->message, "more than 1024 layers"), "%s", diags->last->message);
 }
@@ -175,25 +151,25 @@ Test(loads, too_many_counts)
 
 Test(loads, json)
 {
-	struct loads *loads = good("[[1, 2, 3], [4, 5, 6]]");
+	struct loads *loads = good_loads("[[1, 2, 3], [4, 5, 6]]");
 
 	cr_assert(loads->layers == 2 && loads->experts == 3 && loads->kind == LOADS_WHOLE);
-	cr_assert_eq(count(loads, 1, 0, 0, 0), 4);
-	loads = good("[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]");
+	cr_assert_eq(count_of(loads, 1, 0, 0, 0), 4);
+	loads = good_loads("[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]");
 	cr_assert(loads->layers == 2 && loads->sources == 2 && loads->kind == LOADS_NODES);
-	cr_assert_eq(count(loads, 1, 0, 1, 0), 7);
-	loads = good("{\"counts\": [[[1, 2], [3, 4]]], \"domains\": [\"law\", \"code\"],\n"
+	cr_assert_eq(count_of(loads, 1, 0, 1, 0), 7);
+	loads = good_loads("{\"counts\": [[[1, 2], [3, 4]]], \"domains\": [\"law\", \"code\"],\n"
 		     " \"layers\": [9], \"top_k\": 2}");
 	cr_assert(loads->kind == LOADS_DOMAINS && loads->number[0] == 9 && loads->top_k == 2);
 	cr_assert_str_eq(loads->source_names[1], "code");
-	loads = good("{\"snapshots\": [[[1, 2]], [[3, 4]], [[5, 6]]]}");
+	loads = good_loads("{\"snapshots\": [[[1, 2]], [[3, 4]], [[5, 6]]]}");
 	cr_assert(loads->snapshots == 3 && loads->layers == 1);
-	cr_assert_eq(count(loads, 0, 2, 0, 1), 6);
-	loads = good("{\"logical_count\": [[1, 2], [3, 4]]}");
+	cr_assert_eq(count_of(loads, 0, 2, 0, 1), 6);
+	loads = good_loads("{\"logical_count\": [[1, 2], [3, 4]]}");
 	cr_assert(loads->snapshots == 1 && loads->layers == 2);
-	loads =
-	    good("{\"counts\": [[1, 2], [3, 4]], \"pairs\": [[[0, 5], [5, 0]], [[0, 6], [6, 0]]],\n"
-		 " \"transitions\": [[[1, 2], [3, 4]]]}");
+	loads = good_loads(
+	    "{\"counts\": [[1, 2], [3, 4]], \"pairs\": [[[0, 5], [5, 0]], [[0, 6], [6, 0]]],\n"
+	    " \"transitions\": [[[1, 2], [3, 4]]]}");
 	cr_assert_eq(loads->pairs[1][1], 6);
 	cr_assert_eq(loads->next[0][2], 3);
 	cr_assert_null(loads->next[1]);
@@ -230,7 +206,7 @@ Test(loads, json_mistakes)
 		bool found = false;
 
 		diags = diags_new(arena);
-		cr_assert_null(parse(rows[i].text), "row %zu", i);
+		cr_assert_null(parse_loads(rows[i].text), "row %zu", i);
 		cr_assert_gt(diags->errors, 0, "row %zu", i);
 		for (const struct diag *d = diags->first; d; d = d->next)
 			found = found || strstr(d->message, rows[i].message) ||
@@ -243,15 +219,15 @@ Test(loads, json_mistakes)
 
 Test(loads, routes)
 {
-	struct loads *loads = good("{\"type\": \"meta\", \"layers_logged\": [0, 1]}\n"
+	struct loads *loads = good_loads("{\"type\": \"meta\", \"layers_logged\": [0, 1]}\n"
 				   "{\"layer\": 0, \"token_idx\": 0, \"topk_ids\": [3, 1]}\n"
 				   "{\"layer\": 0, \"token_idx\": 1, \"topk_ids\": [1, 2]}\n"
 				   "{\"layer\": 1, \"token_idx\": 0, \"topk_ids\": [0, 2]}\n"
 				   "{\"layer\": 1, \"token_idx\": 1, \"topk_ids\": [2, 3]}\n");
 
 	cr_assert(loads->layers == 2 && loads->experts == 4 && loads->top_k == 2);
-	cr_assert_eq(count(loads, 0, 0, 0, 1), 2);
-	cr_assert_eq(count(loads, 1, 0, 0, 2), 2);
+	cr_assert_eq(count_of(loads, 0, 0, 0, 1), 2);
+	cr_assert_eq(count_of(loads, 1, 0, 0, 2), 2);
 	cr_assert_eq(loads->pairs[0][1 * 4 + 3], 1);
 	cr_assert_eq(loads->pairs[0][3 * 4 + 1], 1);
 	cr_assert_eq(loads->pairs[0][1 * 4 + 2], 1);
@@ -264,18 +240,18 @@ Test(loads, routes)
 
 Test(loads, routes_of_batches_and_sources)
 {
-	struct loads *loads = good(
+	struct loads *loads = good_loads(
 	    "{\"layer\": 2, \"rank\": 0, \"experts\": [[0, 1], [1, 2]], \"weights\": [[1, 2]]}\n"
 	    "{\"layer\": 2, \"rank\": 7, \"experts\": [[2, 0]], \"note\": \"a \\\" ] } b\"}\n");
 
 	cr_assert(loads->sources == 2 && loads->kind == LOADS_NODES);
 	cr_assert_str_eq(loads->source_names[1], "7");
-	cr_assert_eq(count(loads, 0, 0, 0, 1), 2);
-	cr_assert_eq(count(loads, 0, 0, 1, 2), 1);
-	loads = good("{\"token\": 5, \"experts\": [[0, 1], [1, 0]]}\n"
+	cr_assert_eq(count_of(loads, 0, 0, 0, 1), 2);
+	cr_assert_eq(count_of(loads, 0, 0, 1, 2), 1);
+	loads = good_loads("{\"token\": 5, \"experts\": [[0, 1], [1, 0]]}\n"
 		     "{\"token\": 6, \"experts\": [[1], [0]]}\n");
 	cr_assert(loads->layers == 2 && loads->sources == 1);
-	cr_assert_eq(count(loads, 0, 0, 0, 1), 2);
+	cr_assert_eq(count_of(loads, 0, 0, 0, 1), 2);
 	cr_assert_eq(loads->next[0][1 * 2 + 0], 2);
 }
 
@@ -288,10 +264,10 @@ Test(loads, routes_grow)
 	for (int t = 0; t < 2000; t++)
 		str_addf(&text, "{\"layer\": %d, \"token_idx\": %d, \"topk_ids\": [%d, %d]}\n",
 		    t % 2, t / 2, t / 2 % 300, (t / 2 + 7) % 300);
-	loads = good(text.text);
+	loads = good_loads(text.text);
 	cr_assert(loads->experts == 300 && loads->layers == 2);
 	for (int e = 0; e < 300; e++) {
-		cr_assert_eq(count(loads, 0, 0, 0, e), count(loads, 1, 0, 0, e));
+		cr_assert_eq(count_of(loads, 0, 0, 0, e), count_of(loads, 1, 0, 0, e));
 		cr_assert_eq(loads->pairs[0][e * 300 + (e + 7) % 300],
 		    loads->pairs[1][e * 300 + (e + 7) % 300]);
 		cr_assert_geq(loads->next[0][e * 300 + e], 3);
@@ -317,11 +293,11 @@ Test(loads, warm_up)
 			    "{\"layer\": %d, \"token_idx\": %d, \"topk_ids\": [%d, %d], "
 			    "\"topk_weights\": [0.%d, 0.1]}\n",
 			    l, t, t % 8, 8 + t % 2, 1 + t % 9);
-	loads = good(text.text);
+	loads = good_loads(text.text);
 	cr_assert_eq(loads->account.warm_up_rows, 3000);
 	cr_assert_eq(loads->account.rows, 1200);
-	cr_assert_eq(count(loads, 0, 0, 0, 9), 300);
-	cr_assert_eq(count(loads, 1, 0, 0, 5), 75);
+	cr_assert_eq(count_of(loads, 0, 0, 0, 9), 300);
+	cr_assert_eq(count_of(loads, 1, 0, 0, 5), 75);
 	cr_assert_eq(loads->pairs[0][9 * 10 + 5], 75);
 	cr_assert_eq(loads->next[0][9 * 10 + 9], 300);
 	cr_assert_eq(loads->account.linked, 600);
@@ -335,9 +311,9 @@ Test(loads, no_warm_up)
 
 	for (int t = 0; t < 4000; t++)
 		str_addf(&text, "{\"layer\": 0, \"topk_ids\": [%d, 1]}\n", t % 500 == 0 ? 2 : 0);
-	loads = good(text.text);
+	loads = good_loads(text.text);
 	cr_assert_eq(loads->account.warm_up_rows, 0);
-	cr_assert_eq(count(loads, 0, 0, 0, 1), 4000);
+	cr_assert_eq(count_of(loads, 0, 0, 0, 1), 4000);
 }
 
 Test(loads, routes_mistakes)
@@ -359,7 +335,7 @@ Test(loads, routes_mistakes)
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		diags = diags_new(arena);
 		cr_assert_null(
-		    parse(arena_printf(arena, "%s%s", head, rows[i].line)), "row %zu", i);
+		    parse_loads(arena_printf(arena, "%s%s", head, rows[i].line)), "row %zu", i);
 		cr_assert(strstr(diags->first->message, rows[i].message), "row %zu: '%s'", i,
 		    diags->first->message);
 		cr_assert_eq(diags->first->loc.line, 2, "row %zu", i);
@@ -369,202 +345,9 @@ Test(loads, routes_mistakes)
 /* A log that is still being written ends in the middle of a row. */
 Test(loads, routes_cut_short)
 {
-	struct loads *loads = good("{\"layer\": 0, \"topk_ids\": [0, 1]}\n{\"layer\": 0, \"topk_i");
+	struct loads *loads =
+	    good_loads("{\"layer\": 0, \"topk_ids\": [0, 1]}\n{\"layer\": 0, \"topk_i");
 
 	cr_assert_eq(loads->account.rows, 1);
 	cr_assert_eq(loads->account.skipped, 1);
-}
-
-/* --- training logs --- */
-
-Test(loads, training_log)
-{
-	struct loads *loads = good(" iteration 1/ 10 | loss: 1.0\n"
-				   "[rank 0] layer 3 tokens_per_expert: [10, 20, 30]\n"
-				   "[rank 0] layers.4.mlp exp_counts = tensor([ 1.,  2.,\n"
-				   "         3.], device='cuda:0')\n"
-				   "[rank 1] layer 3 tokens_per_expert: [1, 2, 3]\n"
-				   "[rank 1] layer_4 Tokens per expert: [4, 5, 6]\n"
-				   "[rank 0] layer 3 tokens_per_expert: [100, 200, 300]\n");
-
-	cr_assert(loads->layers == 2 && loads->experts == 3 && loads->sources == 2);
-	cr_assert(loads->kind == LOADS_NODES && loads->number[1] == 4);
-	cr_assert_eq(count(loads, 0, 0, 0, 1), 220);
-	cr_assert_eq(count(loads, 1, 0, 0, 2), 3);
-	cr_assert_eq(count(loads, 1, 0, 1, 0), 4);
-	cr_assert_eq(loads->account.skipped, 1);
-}
-
-Test(loads, training_log_mistakes)
-{
-	static const struct {
-		const char *text, *message;
-	} rows[] = {
-	    {"hello\nworld\n", "holds no counts of experts"},
-	    {"layer 1 exp_counts: [1, 2]\nlayer 1 exp_counts: [1, 2, 3]\n",
-		"has 3 counts, others have 2"},
-	    {"layer 1 exp_counts: [1, 2]\nexp_counts: [1, 2]\n", "some do not"},
-	    {"layer 1 exp_counts: [1, -2]\n", "expert 1 is -2"},
-	    {"layer 1 exp_counts: [1, nan]\n", "expert 1 is not a number"},
-	    {"layer 1 exp_counts: [1]\n", "1 expert: allowed are 2"},
-	    {"layer 1 exp_counts: [1, 2", "holds no counts of experts"},
-	};
-
-	for (size_t i = 0; i < ROWS(rows); i++) {
-		diags = diags_new(arena);
-		cr_assert_null(parse(rows[i].text), "row %zu", i);
-		cr_assert(strstr(diags->first->message, rows[i].message), "row %zu: '%s'", i,
-		    diags->first->message);
-	}
-}
-
-/* Many iterations of one place take the room of one. */
-Test(loads, training_log_adds_up)
-{
-	struct str text = str_new(arena);
-	struct loads *loads;
-	size_t used;
-
-	for (int i = 0; i < 20000; i++)
-		str_addf(&text, "layer %d exp_counts: [1, 2, 3, 4]\n", i % 4);
-	used = arena_used(arena);
-	loads = good(text.text);
-	cr_assert_eq(count(loads, 3, 0, 0, 3), 20000);
-	cr_assert_lt(arena_used(arena) - used, 400000);
-}
-
-/* Names without a list, a million of them in one line, are looked at once each. */
-Test(loads, training_log_of_one_line, .timeout = 20)
-{
-	struct str text = str_new(arena);
-
-	for (int i = 0; i < 1000000; i++)
-		str_add(&text, "exp_counts ");
-	str_add(&text, "layer 1 exp_counts: [1, 2]\n");
-	cr_assert_eq(count(good(text.text), 0, 0, 0, 1), 2);
-}
-
-/* --- files --- */
-
-/* Lines far longer than the first buffer, from a file. */
-Test(loads, from_a_file)
-{
-	const char *path = "/tmp/moeplan-test-loads.csv";
-	FILE *file = fopen(path, "w");
-	struct loads *loads;
-
-	cr_assert_not_null(file);
-	fputs("layer", file);
-	for (int e = 0; e < 4096; e++)
-		fprintf(file, ",e%d", e);
-	for (int l = 0; l < 3; l++) {
-		fprintf(file, "\n%d", l);
-		for (int e = 0; e < 4096; e++)
-			fprintf(file, ",%d.00000000000000000000", e + l);
-	}
-	fclose(file);
-	loads = loads_read(arena, diags, path);
-	remove(path);
-	cr_assert_not_null(loads, "%s", diags->last ? diags->last->message : "");
-	cr_assert(loads->experts == 4096 && loads->layers == 3);
-	cr_assert_eq(count(loads, 2, 0, 0, 4095), 4097);
-	cr_assert_null(loads_read(arena, diags, "/tmp/moeplan-no-such-file.csv"));
-	cr_assert(strstr(diags->last->message, "cannot be opened"));
-}
-
-/* --- maps --- */
-
-Test(loads, maps)
-{
-	static const char csv[] = "layer,slot,gpu,expert\n5,0,0,2\n5,1,0,1\n5,2,1,0\n5,3,1,3\n";
-	static const char json[] = "{\"physical_to_logical_map\": [[2, 1, 0, 3], [0, 1, 2, 3]]}";
-	static const char doc[] =
-	    "{\"layers\": [{\"layer\": 5, \"expert_of_slot\": [2, 1, 0, 3]}]}";
-	struct expert_map *map = expert_map_parse(arena, diags, "map", csv, strlen(csv));
-
-	cr_assert_not_null(map);
-	cr_assert(map->layers == 1 && map->slots == 4 && map->named && map->number[0] == 5);
-	cr_assert(map->expert[0] == 2 && map->expert[3] == 3);
-	map = expert_map_parse(arena, diags, "map", json, strlen(json));
-	cr_assert(map && map->layers == 2 && !map->named && map->expert[4 + 1] == 1);
-	map = expert_map_parse(arena, diags, "map", doc, strlen(doc));
-	cr_assert(map && map->layers == 1 && map->named && map->expert[0] == 2);
-}
-
-Test(loads, map_mistakes)
-{
-	static const struct {
-		const char *text, *message;
-	} rows[] = {
-	    {"layer,slot,gpu,expert\n", "0 layers of 0 slots"},
-	    {"layer,slot,gpu,expert\n1,0,0\n", "there is no expert"},
-	    {"layer,slot,gpu,expert\n1,0,0,x\n", "expert is 'x'"},
-	    {"layer,slot,gpu,expert\n1,0,0,1,2\n", "more than layer, slot, gpu and expert"},
-	    {"layer,slot,gpu,expert\n1,0,0,-1\n", "expert -1: allowed are"},
-	    {"layer,slot,gpu,expert\n1,99999999,0,1\n", "slot 99999999: allowed are"},
-	    {"layer,slot,gpu,expert\n1,0,0,1\n1,0,0,2\n", "is there twice"},
-	    {"layer,slot,gpu,expert\n1,0,0,1\n1,2,0,2\n", "has 2 of 3 slots"},
-	    {"{\"a\": 1}", "neither 'physical_to_logical_map' nor 'layers'"},
-	    {"[[1, 2], [3]]", "a list of 2 experts"},
-	    {"[1, 2]", "a list of layers"},
-	    {"[[1, \"a\"]]", "slot 1 holds a string"},
-	    {"{\"layers\": [{\"layer\": 1}]}", "1 layers of 0 slots"},
-	    {"{\"layers\": [{\"expert_of_slot\": [1]}]}", "the keys 'layer' and"},
-	};
-
-	for (size_t i = 0; i < ROWS(rows); i++) {
-		diags = diags_new(arena);
-		cr_assert_null(
-		    expert_map_parse(arena, diags, "map", rows[i].text, strlen(rows[i].text)),
-		    "row %zu", i);
-		cr_assert(strstr(diags->first->message, rows[i].message), "row %zu: '%s'", i,
-		    diags->first->message);
-	}
-}
-
-/* --- made-up loads --- */
-
-Test(loads, specs)
-{
-	struct loc nowhere = {NULL, 0, 0};
-	struct loads_spec spec;
-
-	loads_spec_init(&spec);
-	cr_assert_eq(
-	    loads_spec_parse(arena, diags, nowhere,
-		"cv=0.4,experts=256,layers=58,nodes=8,affinity=0.5,tokens=100,top_k=8", &spec),
-	    0);
-	cr_assert(spec.experts == 256 && spec.layers == 58 && spec.nodes == 8 && spec.top_k == 8);
-	cr_assert_float_eq(spec.value, 0.385253, 1e-6); /* sqrt(log(1 + 0.16)) */
-	cr_assert_eq(loads_spec_parse(arena, diags, nowhere, "balanced", &spec), 0);
-	cr_assert_eq(spec.value, 0);
-}
-
-Test(loads, spec_mistakes)
-{
-	static const struct {
-		const char *text, *message;
-	} rows[] = {
-	    {"experts=8", "has none of balanced, cv=X"},
-	    {"cv=-1", "allowed is 0 to 10"},
-	    {"cv=", "allowed is 0 to 10"},
-	    {"cv", "allowed is 0 to 10"},
-	    {"power=1", "allowed is 1.1 to 100"},
-	    {"cv=1,experts=1", "experts is '1'"},
-	    {"cv=1,exprts=8", "'exprts' does not describe loads"},
-	    {"cv=1,affinity=9", "allowed is 0 to 5"},
-	    {"cv=1,experts=4096,layers=1024,nodes=100", "allowed are 8388608"},
-	};
-	struct loc nowhere = {NULL, 0, 0};
-
-	for (size_t i = 0; i < ROWS(rows); i++) {
-		struct loads_spec spec;
-
-		diags = diags_new(arena);
-		loads_spec_init(&spec);
-		cr_assert_neq(
-		    loads_spec_parse(arena, diags, nowhere, rows[i].text, &spec), 0, "row %zu", i);
-		cr_assert(strstr(diags->first->message, rows[i].message), "row %zu: '%s'", i,
-		    diags->first->message);
-	}
 }
