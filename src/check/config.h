@@ -71,6 +71,7 @@ struct launch {
 	const char *launcher; /* "torchrun", "deepspeed", "srun", "mpirun" */
 	const char *outer;    /* what starts that launcher on the nodes: "srun", "ssh" */
 	bool open;	      /* words that are not known may be options of it */
+	bool scripted;	      /* each task runs a script that was not read */
 	const char *program;  /* what the ranks run: "pretrain_gpt.py" */
 	struct loc loc;
 	int64_t nodes, processes_per_node;

@@ -23,6 +23,12 @@ launch_read_term(const struct facts *facts)
 }
 
 struct value
+scripted_term(const struct facts *facts)
+{
+	return value_int(facts->check->config->launch.scripted);
+}
+
+struct value
 launch_nodes_term(const struct facts *facts)
 {
 	return size_value(facts->check->config->launch.nodes);

@@ -44,6 +44,7 @@ MACHINE_TERM(job_nodes);
 MACHINE_TERM(launch_gpus);
 MACHINE_TERM(launch_open);
 MACHINE_TERM(launch_read);
+MACHINE_TERM(scripted);
 MACHINE_TERM(launch_nodes);
 MACHINE_TERM(launch_procs);
 MACHINE_TERM(env_world);

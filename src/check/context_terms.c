@@ -353,6 +353,7 @@ const struct term terms[] = {
 	    launch_open_term},
 	{"launch_read", "1 when a launch line was read, not only its numbers", "",
 	    launch_read_term},
+	{"scripted", "1 when each task runs a script that was not read", "", scripted_term},
 	{"node_rank", "--node-rank or --machine_rank", "node_rank machine_rank", NULL},
 	{"outer", "what starts the launcher on the nodes: srun, mpirun, ssh", "", outer_term},
 	{"agents", "launchers that srun starts in all", "", agents_term},

@@ -240,6 +240,13 @@ skip_wrapper(struct import *in, const struct shell_words *words, size_t at, bool
 	return next < words->count ? next : at;
 }
 
+static void
+set_program(struct launch *launch, const char *word)
+{
+	launch->program = launcher_base(word);
+	launch->scripted = ends_with(word, ".sh") || ends_with(word, ".bash");
+}
+
 size_t
 import_launchers(struct import *in, const struct import_text *source,
     const struct shell_words *words, bool commit, bool *launched)
@@ -264,7 +271,7 @@ import_launchers(struct import *in, const struct import_text *source,
 			 ends_with(words->items[at + 1].bytes, ".sh"))
 			at++;
 		if (program && at < words->count && commit)
-			in->config->launch.program = launcher_base(words->items[at].bytes);
+			set_program(&in->config->launch, words->items[at].bytes);
 		if (program)
 			return at < words->count ? at + 1 : at;
 	}

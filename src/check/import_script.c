@@ -36,6 +36,8 @@ struct script {
 	size_t count, commands;
 	struct written *written;
 	struct shell_words loose; /* options in variables that no command uses */
+	bool tasks_source;	  /* tasks read another script first */
+	bool starts_itself;	  /* "srun bash $0": tasks run this script again */
 };
 
 enum { MAX_CANDIDATES = 1000 };
@@ -128,16 +130,28 @@ see_environment(
 		add_environment(&seen, command->env[i].name, &command->env[i].value);
 }
 
+/* "$0" among the words: what is started is this script again, in each task. */
+static bool
+names_script(struct script *script, const struct shell_words *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		if (strcmp(shell_plain(script->in->arena, &words->items[i]), "$0") == 0)
+			return true;
+	return false;
+}
+
 static void
 on_command(void *context, const struct shell_command *command)
 {
 	struct script *script = context;
 	struct candidate *candidate;
 	const char *program = command->words.items[0].bytes;
+	bool sources = strcmp(program, "source") == 0 || strcmp(program, ".") == 0;
 
 	script->commands++;
-	if (strcmp(program, "source") == 0 || strcmp(program, ".") == 0)
+	if (sources)
 		note_source(script, command);
+	script->tasks_source = script->tasks_source || (sources && command->outer);
 	if (is_harmless(program) || script->count >= MAX_CANDIDATES)
 		return;
 	candidate = arena_alloc(script->in->arena, sizeof(*candidate));
@@ -146,6 +160,10 @@ on_command(void *context, const struct shell_command *command)
 	import_launchers(script->in, script->text, &candidate->words, false, &candidate->launched);
 	if (candidate->options == 0 && !candidate->launched && strncmp(program, "--", 2) != 0)
 		return;
+	if (candidate->launched && names_script(script, &candidate->words)) {
+		script->starts_itself = true;
+		return;
+	}
 	see_environment(script, candidate, command);
 	if (script->last)
 		script->last->next = candidate;
@@ -228,6 +246,9 @@ take_candidate(struct script *script, const struct candidate *chosen)
 	/* options or overrides alone have no program in front */
 	if (first->bytes[0] != '-' && !import_is_override(first))
 		at = import_launchers(in, script->text, &chosen->words, true, &launched);
+	if (script->starts_itself && !in->config->launch.outer)
+		in->config->launch.outer = "srun $0";
+	in->config->launch.scripted = in->config->launch.scripted || script->tasks_source;
 	check_continuation(script, chosen);
 	return import_arguments(in, script->text, &chosen->words, at);
 }

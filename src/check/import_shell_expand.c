@@ -26,8 +26,7 @@ add_mark(struct shell *shell, struct word_builder *builder, char kind,
 	const char *raw = shell_in_task(
 	    shell, arena_strndup(shell->arena, cursor->text.bytes + start, end - start));
 
-	shell_put_mark(
-	    shell, &builder->text, kind, raw, strlen(raw), cursor->text.origin[start]);
+	shell_put_mark(shell, &builder->text, kind, raw, strlen(raw), cursor->text.origin[start]);
 	builder->have = true;
 }
 
@@ -302,8 +301,8 @@ assign_default(struct shell *shell, const char *name, const struct shell_text *o
 static bool
 is_of_node(const char *name)
 {
-	static const char *const ends[] = {
-	    "RANK", "_ADDR", "_ADDRESS", "_IP", "_HOST", "NODEID", "PROCID", "LOCALID", NULL};
+	static const char *const ends[] = {"WORLD_SIZE", "RANK", "_ADDR", "_ADDRESS", "_IP",
+	    "_HOST", "NODEID", "PROCID", "LOCALID", NULL};
 	size_t length = strlen(name);
 
 	for (int i = 0; ends[i]; i++)

@@ -35,7 +35,8 @@ static const struct launch_option srun_options[] = {
 	{"l", "label", false}, {"label", "label", false}, {"u", "unbuffered", false},
 	{"unbuffered", "unbuffered", false}, {"exclusive", "exclusive", false},
 	{"overlap", "overlap", false}, {"kill_on_bad_exit", "kill_on_bad_exit", false},
-	{"K", "kill_on_bad_exit", false}, {"no_kill", "no_kill", false}, {"pty", "pty", false},
+	{"K", "kill_on_bad_exit", false}, {"r", "relative", true},
+	{"no_kill", "no_kill", false}, {"pty", "pty", false},
 	{"oversubscribe", "oversubscribe", false}, {"v", "verbose", false},
 	{"verbose", "verbose", false}, {"requeue", "requeue", false},
 	{"no_container_mount_home", "no_container_mount_home", false},
@@ -88,7 +89,7 @@ static const char *const remotes[] = {"ray", "ssh", "pdsh", "clush", NULL};
 static const char *const kept[] = {
 	"nodes", "ntasks", "ntasks_per_node", "gpus", "gpus_per_node", "gpus_per_task", "gres",
 	"tres_per_node", "gpu_bind", "container_image", "no_ssh", "oversubscribe",
-	"config_file",
+	"config_file", "nodelist", "relative",
 	"nnodes", "nproc_per_node", "node_rank", "master_addr", "master_port", "rdzv_backend",
 	"rdzv_endpoint", "max_restarts", "standalone", "num_gpus", "num_nodes", "hostfile",
 	"include", "exclude", "launcher", "no_local_rank", "np", "npernode", "map_by", "host",

@@ -90,7 +90,8 @@ const struct rule rules_megatron[] = {
 	{
 		.id = "MEG-009", .frameworks = ON_MEGATRON,
 		.severity = SEVERITY_WARNING, .silent = true,
-		.when = "arguments and launcher == 'srun' and not said(container_image)",
+		.when = "arguments and launcher == 'srun' and not scripted and not "
+		    "said(container_image)",
 		.require = "set(env_world) or stated('WORLD_SIZE')",
 		.message = "srun sets no WORLD_SIZE and RANK: Megatron-LM then starts every task "
 		    "as a job of one rank",

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Do rules say yes and no where they should?
 
+launches  launches.txt: launch scripts as people on clusters write them, right and wrong ones
 scripts   accepted/ holds files as people have them that run, and no rule may break; those of refused/
           break the rule that their name begins with. Options are in NAME.args beside them.
 constants no number that a finding tells is the same for every configuration
@@ -113,6 +114,23 @@ def scripts_of(folder):
                 with open(options, encoding="utf-8") as file:
                     extra = shlex.split(file.read())
             yield os.path.basename(path), check([os.path.relpath(path, TOP), *extra])
+
+
+def check_launches():
+    """launches.txt: a script behind each line "### what it is: ok" or "### what it is: RULE"."""
+    with open(os.path.join(HERE, "launches.txt"), encoding="utf-8") as file:
+        parts = re.split(r"^### (.*): (\S+)\n", file.read(), flags=re.M)[1:]
+    names, verdicts, texts = parts[::3], parts[1::3], parts[2::3]
+    count(len(set(names)) == len(names), "launches.txt has two scripts of one name")
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "run.sh")
+        for name, verdict, text in zip(names, verdicts, texts):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            found = {d["rule"]: d["message"] for d in check([path])["diagnostics"] if d["severity"] != "note"}
+            launch = {rule: message for rule, message in found.items() if str(rule).startswith("LAU")}
+            count(not launch if verdict == "ok" else verdict in launch, f"{name} is {verdict}: {found}")
+    print(f"{verdicts.count('ok')} launch scripts accepted, {len(verdicts) - verdicts.count('ok')} with a finding")
 
 
 def check_scripts():
@@ -293,6 +311,7 @@ def check_page():
 check_files()
 check_constants()
 check_scripts()
+check_launches()
 check_cases()
 check_runs()
 check_examples()
