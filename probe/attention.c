@@ -174,22 +174,26 @@ gated_output(struct stage *stage, const struct dims *d, const struct kept *kept)
 
 static int
 heads_and_output(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
-    const void *k, const void *v, void *partial)
+    const void *k, const void *v, void *out)
 {
-	struct linear out = linear_of(stage, layer, "o", d->rows);
+	struct product last = {.run = linear_forward,
+	    .l = linear_of(stage, layer, "o", d->rows),
+	    .to = rows_partial(stage, out, stage->scratch.part),
+	    .ld = d->h};
 	const void *gated;
 
 	if (each_block(stage, d, kept, k, v, core_block) != 0)
 		return -1;
 	gated = gated_output(stage, d, kept);
-	return gated ? linear_forward(stage, &out, gated, d->o_width, partial, d->h, 0) : -1;
+	return gated ? rows_multiply_reduce(stage, gated, d->o_width, &last, d->tokens,
+			   stage->scratch.full, out)
+		     : -1;
 }
 
 int
 attention_forward(
     struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out)
 {
-	void *partial = rows_partial(stage, out, stage->scratch.part);
 	struct vector bias = {layer, "o_bias", 0};
 	struct session *s = stage->s;
 	const void *k, *v;
@@ -201,11 +205,9 @@ attention_forward(
 	if (result != 0 || all_keys(stage, d, kept, &k, &v) != 0)
 		return -1;
 	part_begin(s, PART_ATTENTION, STREAM_COMPUTE);
-	result = heads_and_output(stage, layer, d, kept, k, v, partial);
+	result = heads_and_output(stage, layer, d, kept, k, v, out);
 	part_end(s, STREAM_COMPUTE);
-	if (result != 0 || rows_reduce(stage, partial, d->tokens, d->h, out) != 0)
-		return -1;
-	return bias_add(stage, bias, out, d->tokens, d->h, d->h);
+	return result == 0 ? bias_add(stage, bias, out, d->tokens, d->h, d->h) : -1;
 }
 
 /* --- backward ----------------------------------------------------------------------------- */
@@ -355,56 +357,84 @@ gates_back(struct stage *stage, const struct dims *d, struct kept *kept)
 	return kernel_done(stage, result, "a gate");
 }
 
-/* dy: the gradient of what the output projection gave, all rows of the group. */
+/* Rows of the group: what the projections saw, and the gradient of what the output one gave. */
+struct seen {
+	const void *x, *dy;
+};
+
+/* Projections of MLA whose queries have a latent see no more than the own rows. */
+static int
+fetch_seen(struct stage *stage, const struct dims *d, const struct kept *kept, struct seen *seen)
+{
+	void *room = stage->scratch.full;
+
+	seen->x = d->mla && d->q_rank ? kept->n1
+				      : rows_fetch(stage, kept->n1, d->tokens, d->h, room);
+	return seen->x ? 0 : -1;
+}
+
 static int
 all_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
-    const void *dy)
+    const struct seen *seen)
 {
 	struct linear out = linear_of(stage, layer, "o", d->rows);
-	struct session *s = stage->s;
-	int result;
 
-	part_begin(s, PART_ATTENTION, STREAM_COMPUTE);
-	result = linear_back_weight(stage, &out, dy, d->h, kept->o, d->o_width);
-	if (result == 0)
-		result = project_weights(stage, layer, d, kept);
-	part_end(s, STREAM_COMPUTE);
-	return result;
+	if (linear_back_weight(stage, &out, seen->dy, d->h, kept->o, d->o_width) != 0)
+		return -1;
+	return project_weights(stage, layer, d, kept, seen->x);
 }
 
 int
 attention_weights(
     struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *dout)
 {
-	const void *dy = rows_gather(stage, dout, d->tokens, d->h, stage->scratch.full2);
+	struct seen seen = {
+	    .dy = rows_gather(stage, dout, d->tokens, d->h, stage->scratch.full2)};
+	int result;
 
-	return dy ? all_weights(stage, layer, d, kept, dy) : -1;
+	if (!seen.dy || fetch_seen(stage, d, kept, &seen) != 0 || rows_joined(stage) != 0)
+		return -1;
+	part_begin(stage->s, PART_ATTENTION, STREAM_COMPUTE);
+	result = all_weights(stage, layer, d, kept, &seen);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
+}
+
+/* Rows that gradients of weights need come meanwhile; the input's gradient goes meanwhile. */
+static int
+back(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *dout,
+    void *dn1)
+{
+	struct scratch *t = &stage->scratch;
+	struct product out = {.run = linear_back_input,
+	    .l = linear_of(stage, layer, "o", d->rows),
+	    .to = t->attention,
+	    .ld = d->o_width};
+	struct vector bias = {layer, "o_bias", 0};
+	bool later = stage->apart;
+	struct seen seen = {0};
+
+	if (bias_sum(stage, bias, dout, d->tokens, d->h, d->h) != 0)
+		return -1;
+	seen.dy = rows_multiply(stage, dout, d->tokens, d->h, t->full2, &out, 1);
+	if (!seen.dy || gates_back(stage, d, kept) != 0 || core_back(stage, d, kept) != 0 ||
+	    (!later && fetch_seen(stage, d, kept, &seen) != 0))
+		return -1;
+	keep_projected(stage, kept);
+	if (project_backward(stage, layer, d, kept, dn1) != 0 ||
+	    (!later && all_weights(stage, layer, d, kept, &seen) != 0))
+		return -1;
+	return rows_joined(stage);
 }
 
 int
 attention_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
     const void *dout, void *dn1)
 {
-	struct linear out = linear_of(stage, layer, "o", d->rows);
-	struct vector bias = {layer, "o_bias", 0};
-	struct scratch *t = &stage->scratch;
-	const void *dy = rows_gather(stage, dout, d->tokens, d->h, t->full2);
-	struct session *s = stage->s;
 	int result;
 
-	if (!dy)
-		return -1;
-	part_begin(s, PART_ATTENTION, STREAM_COMPUTE);
-	result = bias_sum(stage, bias, dout, d->tokens, d->h, d->h);
-	if (result == 0)
-		result = linear_back_input(stage, &out, dy, d->h, t->attention, d->o_width, 0);
-	if (result == 0)
-		result = gates_back(stage, d, kept);
-	if (result == 0)
-		result = core_back(stage, d, kept);
-	keep_projected(stage, kept);
-	if (result == 0)
-		result = project_backward(stage, layer, d, kept, dn1);
-	part_end(s, STREAM_COMPUTE);
-	return result == 0 && !stage->apart ? all_weights(stage, layer, d, kept, dy) : result;
+	part_begin(stage->s, PART_ATTENTION, STREAM_COMPUTE);
+	result = back(stage, layer, d, kept, dout, dn1);
+	part_end(stage->s, STREAM_COMPUTE);
+	return result;
 }

@@ -69,7 +69,7 @@ rows_depart(struct stage *stage, struct layer_pass *p)
 	c = rows_exchange(stage, routing_at(stage, p), p->to_experts, p->from, p->to,
 	    stage->counts, width);
 	return session_beside(
-	    stage->s, STREAM_ROWS, p->part, group_names[GROUP_EP], &c, false);
+	    stage->s, STREAM_ROWS, p->part, group_names[GROUP_EP], &c, BEHIND_COMPUTE);
 }
 
 int
@@ -166,10 +166,10 @@ permute(struct stage *stage, void *out, const void *in, const int32_t *rows, int
 }
 
 /* Products of all local experts over rows in expert order; `mode` as in linear.c. */
-enum product { PRODUCT_FORWARD, PRODUCT_BACK_INPUT, PRODUCT_BACK_WEIGHT };
+enum expert_product { PRODUCT_FORWARD, PRODUCT_BACK_INPUT, PRODUCT_BACK_WEIGHT };
 
 static void
-expert_gemm(struct stage *stage, enum product mode, const struct weight *w, int64_t expert,
+expert_gemm(struct stage *stage, enum expert_product mode, const struct weight *w, int64_t expert,
     int64_t at, int64_t n, const void *left, const void *right, void *out, struct gemm *g)
 {
 	int64_t size = w->rows * w->cols;
@@ -203,7 +203,7 @@ expert_gemm(struct stage *stage, enum product mode, const struct weight *w, int6
 }
 
 static int
-experts_product(struct stage *stage, enum product mode, int64_t layer, const char *name,
+experts_product(struct stage *stage, enum expert_product mode, int64_t layer, const char *name,
     const struct routing *r, const void *left, const void *right, void *out)
 {
 	const struct weight *w = weight_find(&stage->weights, layer, name);

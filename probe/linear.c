@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * y = x W^T, dx = dy W, dW += dy^T x; and the tensor-parallel group's rows around them.
- *
- * With sequence parallelism every rank holds T = M / TP tokens outside the sharded matrices:
- * an all-gather in front of them, a reduce-scatter behind (Korthikanti et al., arXiv 2205.05198).
- */
+/* y = x W^T, dx = dy W, dW += dy^T x; biases and norms of rows. */
 #include "probe/stage.h"
 
 int
@@ -161,40 +156,4 @@ rows_norm_back(struct stage *stage, struct vector v, const void *in, void *dy, i
 	    b->ops->norm_back(b, dy, weight_gradient(&stage->weights, w) + v.first, dy, in,
 		act_at(stage, scale, v.first), rows, width, stride),
 	    v.name);
-}
-
-/* --- rows of the tensor-parallel group ---------------------------------------------------- */
-
-const void *
-rows_gather(struct stage *stage, const void *in, int64_t tokens, int64_t width, void *room)
-{
-	struct collective c = {.kind = COLLECTIVE_ALL_GATHER,
-	    .comm = stage->s->groups[GROUP_TP].comm,
-	    .send = in,
-	    .recv = room,
-	    .count = tokens * width};
-
-	if (!c.comm)
-		return in;
-	return session_collective(stage->s, PART_TENSOR_PARALLEL, group_names[GROUP_TP], &c) == 0
-		   ? room
-		   : NULL;
-}
-
-void *
-rows_partial(const struct stage *stage, void *out, void *room)
-{
-	return stage->s->groups[GROUP_TP].comm ? room : out;
-}
-
-int
-rows_reduce(struct stage *stage, const void *partial, int64_t tokens, int64_t width, void *out)
-{
-	struct collective c = {.kind = COLLECTIVE_REDUCE_SCATTER,
-	    .comm = stage->s->groups[GROUP_TP].comm,
-	    .send = partial,
-	    .recv = out,
-	    .count = tokens * width};
-
-	return session_collective(stage->s, PART_TENSOR_PARALLEL, group_names[GROUP_TP], &c);
 }

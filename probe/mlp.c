@@ -4,7 +4,8 @@
  *
  * y = W2 act(W1 x + b1) + b2 over all rows of the tensor-parallel group; partial sums of both are
  * reduced together, so that a layer with both pays for one reduce-scatter. A gate g on the shared
- * expert multiplies by sigmoid(g x) in front of W2, which is the same and narrower.
+ * expert multiplies by sigmoid(g x) in front of W2, which is the same and narrower. Where traffic
+ * overlaps, rows come with the first product and go with the last.
  */
 #include "probe/stage.h"
 
@@ -71,43 +72,89 @@ gated(struct stage *stage, const struct dims *d, const struct mlp *m)
 		   : NULL;
 }
 
-static int
-one_forward(struct stage *stage, int64_t layer, const struct dims *d, struct mlp m, const void *x,
-    void *partial, float beta)
-{
-	struct linear in = linear_of(stage, layer, m.first, d->rows);
-	struct linear out = linear_of(stage, layer, m.second, d->rows);
-	struct linear gate = linear_of(stage, layer, "shared_gate", d->rows);
-	int64_t wide = fc1_width(d, m.width);
-	const void *seen;
+enum { MOST_MLPS = 2 };
 
-	if (linear_forward(stage, &in, x, d->h, m.fc1, wide, 0) != 0 ||
-	    (m.bias && bias_add(stage, (struct vector){layer, m.bias, 0}, m.fc1, d->rows, wide, wide) != 0) ||
-	    activate(stage, d, m.act, m.fc1, d->rows, m.width) != 0 ||
-	    (m.gate && linear_forward(stage, &gate, x, d->h, m.gate, 1, 0) != 0))
-		return -1;
-	seen = gated(stage, d, &m);
-	return seen ? linear_forward(stage, &out, seen, m.width, partial, d->h, beta) : -1;
+static int
+mlps_of(const struct dims *d, const struct kept *kept, struct mlp mlps[MOST_MLPS])
+{
+	int n = 0;
+
+	if (d->dense)
+		mlps[n++] = dense_of(d, kept);
+	if (d->shared)
+		mlps[n++] = shared_of(d, kept);
+	return n;
+}
+
+/* The products of x: the first matrix and the gate. */
+static int
+first_products(struct stage *stage, int64_t layer, const struct dims *d, const struct mlp *m,
+    struct product in[2])
+{
+	in[0] = (struct product){.run = linear_forward,
+	    .l = linear_of(stage, layer, m->first, d->rows),
+	    .to = m->fc1,
+	    .ld = fc1_width(d, m->width)};
+	in[1] = (struct product){.run = linear_forward,
+	    .l = linear_of(stage, layer, "shared_gate", d->rows),
+	    .to = m->gate,
+	    .ld = 1};
+	return m->gate ? 2 : 1;
+}
+
+/* What W2 sees. */
+static const void *
+between(struct stage *stage, int64_t layer, const struct dims *d, const struct mlp *m)
+{
+	int64_t wide = fc1_width(d, m->width);
+	struct vector bias = {layer, m->bias, 0};
+
+	if ((m->bias && bias_add(stage, bias, m->fc1, d->rows, wide, wide) != 0) ||
+	    activate(stage, d, m->act, m->fc1, d->rows, m->width) != 0)
+		return NULL;
+	return gated(stage, d, m);
+}
+
+static int
+all_forward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out)
+{
+	struct mlp mlps[MOST_MLPS];
+	void *full = stage->scratch.full, *partial = rows_partial(stage, out, stage->scratch.part);
+	int n = mlps_of(d, kept, mlps), i, products, result = 0;
+	const void *x = NULL, *seen;
+
+	for (i = 0; i < n && result == 0; i++) {
+		struct product in[2], back = {.run = linear_forward,
+					  .l = linear_of(stage, layer, mlps[i].second, d->rows),
+					  .to = partial,
+					  .ld = d->h,
+					  .beta = i > 0 ? 1 : 0};
+
+		products = first_products(stage, layer, d, &mlps[i], in);
+		if (i == 0)
+			x = rows_multiply(stage, kept->n2, d->tokens, d->h, full, in, products);
+		if (!x || (i > 0 && rows_run(stage, in, products, x, d->h) != 0))
+			return -1;
+		seen = between(stage, layer, d, &mlps[i]);
+		if (!seen)
+			return -1;
+		result = i + 1 < n ? rows_run(stage, &back, 1, seen, mlps[i].width)
+				   : rows_multiply_reduce(stage, seen, mlps[i].width, &back,
+					 d->tokens, full, out);
+	}
+	return result;
 }
 
 int
 mlp_forward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out)
 {
-	const void *x = rows_gather(stage, kept->n2, d->tokens, d->h, stage->scratch.full);
-	void *partial = rows_partial(stage, out, stage->scratch.part);
 	struct vector bias = {layer, "mlp_fc2_bias", 0};
-	int result = 0;
+	int result;
 
-	if (!x)
-		return -1;
 	part_begin(stage->s, PART_MLP, STREAM_COMPUTE);
-	if (d->dense)
-		result = one_forward(stage, layer, d, dense_of(d, kept), x, partial, 0);
-	if (d->shared && result == 0)
-		result =
-		    one_forward(stage, layer, d, shared_of(d, kept), x, partial, d->dense ? 1 : 0);
+	result = all_forward(stage, layer, d, kept, out);
 	part_end(stage->s, STREAM_COMPUTE);
-	if (result != 0 || rows_reduce(stage, partial, d->tokens, d->h, out) != 0)
+	if (result != 0)
 		return -1;
 	return d->dense ? bias_add(stage, bias, out, d->tokens, d->h, d->h) : 0;
 }
@@ -162,29 +209,25 @@ gate_back(struct stage *stage, int64_t layer, const struct dims *d, const struct
 	return KERNEL(stage, copy(backend(stage), m->gate, 1, dgate, 1, d->rows, 1), "a gate");
 }
 
-/* x is NULL when the weights come later. */
+/* What is between the two matrices, and the gradient of the first one's input. */
 static int
-one_backward(struct stage *stage, int64_t layer, const struct dims *d, struct mlp m, const void *x,
-    const void *dy, void *partial, float beta)
+through(struct stage *stage, int64_t layer, const struct dims *d, struct mlp m, void *partial,
+    float beta)
 {
 	struct linear in = linear_of(stage, layer, m.first, d->rows);
-	struct linear out = linear_of(stage, layer, m.second, d->rows);
 	struct vector bias = {layer, m.bias, 0};
 	void *dfc1 = dfc1_of(stage, &m), *dact = stage->scratch.dnarrow;
 	int64_t wide = fc1_width(d, m.width);
 
-	if (linear_back_input(stage, &out, dy, d->h, dact, m.width, 0) != 0)
-		return -1;
 	if (m.gate) {
 		if (gate_back(stage, layer, d, &m, dact, partial, beta) != 0)
 			return -1;
 		beta = 1; /* what follows is added */
 	}
 	if (activate_back(stage, d, dfc1, dact, m.fc1, d->rows, m.width) != 0 ||
-	    (m.bias && bias_sum(stage, bias, dfc1, d->rows, wide, wide) != 0) ||
-	    linear_back_input(stage, &in, dfc1, wide, partial, d->h, beta) != 0)
+	    (m.bias && bias_sum(stage, bias, dfc1, d->rows, wide, wide) != 0))
 		return -1;
-	return x ? one_weights(stage, layer, d, m, x, dy) : 0;
+	return linear_back_input(stage, &in, dfc1, wide, partial, d->h, beta);
 }
 
 int
@@ -206,28 +249,50 @@ mlp_weights(
 	return result;
 }
 
+/* Rows that gradients of weights need come meanwhile; the input's gradient goes meanwhile. */
+static int
+all_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
+    const void *dout, void *dn2)
+{
+	struct mlp mlps[MOST_MLPS];
+	struct scratch *t = &stage->scratch;
+	void *partial = rows_partial(stage, dn2, t->part);
+	bool later = stage->apart;
+	int n = mlps_of(d, kept, mlps), i;
+	const void *x = NULL, *dy = NULL;
+
+	for (i = 0; i < n; i++) {
+		struct product back = {.run = linear_back_input,
+		    .l = linear_of(stage, layer, mlps[i].second, d->rows),
+		    .to = t->dnarrow,
+		    .ld = mlps[i].width};
+
+		if (i == 0)
+			dy = rows_multiply(stage, dout, d->tokens, d->h, t->full2, &back, 1);
+		if (i == 0 && dy && !later)
+			x = rows_fetch(stage, kept->n2, d->tokens, d->h, t->full);
+		if (!dy || (!x && !later) || (i > 0 && rows_run(stage, &back, 1, dy, d->h) != 0) ||
+		    through(stage, layer, d, mlps[i], partial, i > 0 ? 1 : 0) != 0 ||
+		    rows_joined(stage) != 0 ||
+		    (i + 1 == n && rows_send_back(stage, partial, d->tokens, d->h, dn2) != 0) ||
+		    (!later && one_weights(stage, layer, d, mlps[i], x, dy) != 0))
+			return -1;
+	}
+	return rows_joined(stage);
+}
+
 int
 mlp_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
     const void *dout, void *dn2)
 {
-	struct scratch *t = &stage->scratch;
-	bool later = stage->apart;
-	const void *x = later ? NULL : rows_gather(stage, kept->n2, d->tokens, d->h, t->full);
-	const void *dy = rows_gather(stage, dout, d->tokens, d->h, t->full2);
-	void *partial = rows_partial(stage, dn2, t->part);
 	struct vector bias = {layer, "mlp_fc2_bias", 0};
 	int result = 0;
 
-	if (!dy || (!x && !later))
-		return -1;
 	part_begin(stage->s, PART_MLP, STREAM_COMPUTE);
 	if (d->dense)
 		result = bias_sum(stage, bias, dout, d->tokens, d->h, d->h);
-	if (d->dense && result == 0)
-		result = one_backward(stage, layer, d, dense_of(d, kept), x, dy, partial, 0);
-	if (d->shared && result == 0)
-		result = one_backward(
-		    stage, layer, d, shared_of(d, kept), x, dy, partial, d->dense ? 1 : 0);
+	if (result == 0)
+		result = all_backward(stage, layer, d, kept, dout, dn2);
 	part_end(stage->s, STREAM_COMPUTE);
-	return result == 0 ? rows_reduce(stage, partial, d->tokens, d->h, dn2) : -1;
+	return result;
 }

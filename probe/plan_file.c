@@ -321,8 +321,6 @@ plan_notes(const struct probe_plan *plan, struct diags *diags)
 	if (s->cuda_graphs)
 		note(diags, "CUDA graphs", "single launches");
 	note_schedule(s, diags);
-	if (s->overlap & OVERLAP_TP && s->tp > 1)
-		note(diags, "overlap of tensor-parallel traffic", "traffic in line");
 	if (s->overlap & OVERLAP_EP && s->ep > 1)
 		note_expert_overlap(plan, diags);
 }

@@ -18,36 +18,58 @@ act_clear(struct stage *stage, void *memory, int64_t elements)
 	    stage, b->ops->fill(b, memory, 0, (size_t)elements * b->ops->act_bytes), "clearing");
 }
 
-/* Queries, keys and values from the latents; queries from n1 where they have none. */
-static int
-up_mla(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
+static struct product
+product_of(struct linear l, void *to, int64_t width)
 {
-	struct linear q = linear_of(stage, layer, d->q_rank ? "q_up" : "q", d->rows);
-	struct linear k = linear_of(stage, layer, "kv_up", d->rows), v = k;
-	struct backend *b = &stage->s->backend;
-	const void *kv = act_at(stage, kept->latent, d->q_rank);
-	const void *x = d->q_rank
-			    ? kept->latent
-			    : rows_gather(stage, kept->n1, d->tokens, d->h, stage->scratch.full);
+	return (struct product){.run = linear_forward, .l = l, .to = to, .ld = width};
+}
 
-	if (!x)
-		return -1;
+enum { MOST_PRODUCTS = 4 };
+
+/* Keys, values and, where they have a latent, queries. */
+static int
+up_products(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
+    struct product up[MOST_PRODUCTS])
+{
+	struct linear k = linear_of(stage, layer, "kv_up", d->rows), v = k;
+	int n = 2;
+
 	k.out = d->k_width - d->rope; /* rows of kv_up: all heads' keys, then all heads' values */
 	v.out = d->v_width;
 	v.w = act_at(stage, v.w, k.out * v.in);
-	if (linear_forward(stage, &q, x, d->q_rank ? d->latent : d->h, kept->q, d->q_width, 0) !=
-		0 ||
-	    linear_forward(stage, &k, kv, d->latent, kept->k, d->k_width, 0) != 0 ||
-	    linear_forward(stage, &v, kv, d->latent, kept->v, d->v_width, 0) != 0)
-		return -1;
-	return kernel_done(stage,
-	    b->ops->copy(b, act_at(stage, kept->k, k.out), d->k_width,
-		act_at(stage, kv, d->kv_rank), d->latent, d->rows, d->rope),
-	    "rotary keys");
+	up[0] = product_of(k, kept->k, d->k_width);
+	up[1] = product_of(v, kept->v, d->v_width);
+	up[0].column = up[1].column = d->q_rank;
+	if (d->q_rank)
+		up[n++] =
+		    product_of(linear_of(stage, layer, "q_up", d->rows), kept->q, d->q_width);
+	return n;
 }
 
-/* Of the own tokens, then of the group's. */
+/* Queries, keys and values from the own tokens' latents; queries from n1 where they have none. */
 static int
+up_mla(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *own)
+{
+	struct product up[MOST_PRODUCTS];
+	struct backend *b = &stage->s->backend;
+	int n = up_products(stage, layer, d, kept, up);
+	const void *all = rows_multiply(stage, own, d->tokens, d->latent, kept->latent, up, n);
+	struct product q;
+
+	if (!all || kernel_done(stage,
+			b->ops->copy(b, act_at(stage, kept->k, d->k_width - d->rope), d->k_width,
+			    act_at(stage, all, d->q_rank + d->kv_rank), d->latent, d->rows,
+			    d->rope),
+			"rotary keys") != 0)
+		return -1;
+	if (d->q_rank)
+		return 0;
+	q = product_of(linear_of(stage, layer, "q", d->rows), kept->q, d->q_width);
+	return rows_multiply(stage, kept->n1, d->tokens, d->h, stage->scratch.full, &q, 1) ? 0 : -1;
+}
+
+/* Of the own tokens; they go where the group's will be when there is none. */
+static const void *
 norm_latents(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
 {
 	struct vector q = {layer, "q_norm", 0}, kv = {layer, "kv_norm", 0};
@@ -63,8 +85,8 @@ norm_latents(struct stage *stage, int64_t layer, const struct dims *d, struct ke
 		b->ops->copy(b, act_at(stage, own, rope), d->latent, act_at(stage, kept->raw, rope),
 		    d->latent, d->tokens, d->rope),
 		"rotary keys") != 0)
-		return -1;
-	return rows_gather(stage, own, d->tokens, d->latent, kept->latent) ? 0 : -1;
+		return NULL;
+	return own;
 }
 
 static int
@@ -75,16 +97,17 @@ project_mla(struct stage *stage, int64_t layer, const struct dims *d, struct kep
 	struct linear kv_down = linear_of(stage, layer, "kv_down", d->tokens);
 	void *kv = act_at(stage, kept->raw, d->q_rank);
 	int64_t kv_width = d->latent - d->q_rank;
+	const void *own;
 
 	if (d->q_rank &&
 	    (linear_forward(stage, &q_down, kept->n1, d->h, kept->raw, d->latent, 0) != 0 ||
 		bias_add(stage, q_bias, kept->raw, d->tokens, d->q_rank, d->latent) != 0))
 		return -1;
 	if (linear_forward(stage, &kv_down, kept->n1, d->h, kv, d->latent, 0) != 0 ||
-	    bias_add(stage, kv_bias, kv, d->tokens, kv_width, d->latent) != 0 ||
-	    norm_latents(stage, layer, d, kept) != 0)
+	    bias_add(stage, kv_bias, kv, d->tokens, kv_width, d->latent) != 0)
 		return -1;
-	return up_mla(stage, layer, d, kept);
+	own = norm_latents(stage, layer, d, kept);
+	return own ? up_mla(stage, layer, d, kept, own) : -1;
 }
 
 /* The output gate's rows of the query projection stand behind the queries'. */
@@ -111,24 +134,18 @@ norm_heads(struct stage *stage, int64_t layer, const struct dims *d, struct kept
 	    d->k_normed, d->k_normed);
 }
 
-/* What multiplies the heads' outputs, in front of its sigmoid. */
+/* What multiplies the heads' outputs, in front of its sigmoid; its product has run. */
 static int
-project_gates(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
-    const struct linear *q, const void *x)
+bias_gates(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
 {
 	struct vector sinks = {layer, "sinks", 0}, bias = {layer, "q_bias", d->q_width};
-	struct linear gate = gate_of(stage, d, *q);
 
 	if (d->gates == 0)
 		return 0;
-	if (!d->sinks) {
-		if (linear_forward(stage, &gate, x, d->h, kept->gates_o, d->gates, 0) != 0)
-			return -1;
-		return bias_add(stage, bias, kept->gates_o, d->rows, d->gates, d->gates);
-	}
-	if (act_clear(stage, kept->gates_o, d->rows * d->gates) != 0)
+	if (d->sinks && act_clear(stage, kept->gates_o, d->rows * d->gates) != 0)
 		return -1;
-	return bias_add(stage, sinks, kept->gates_o, d->rows, d->gates, d->gates);
+	return bias_add(
+	    stage, d->sinks ? sinks : bias, kept->gates_o, d->rows, d->gates, d->gates);
 }
 
 static int
@@ -141,20 +158,20 @@ project_gqa(struct stage *stage, int64_t layer, const struct dims *d, struct kep
 	struct linear v = linear_of(stage, layer, "v", d->rows);
 	void *raw_q = d->q_normed ? kept->q_raw : kept->q;
 	void *raw_k = d->k_normed ? kept->k_raw : kept->k;
-	const void *x = rows_gather(stage, kept->n1, d->tokens, d->h, stage->scratch.full);
+	struct product in[MOST_PRODUCTS] = {[1] = product_of(k, raw_k, d->k_width),
+	    [2] = product_of(v.w ? v : k, kept->v, d->v_width), /* else values are the keys */
+	    [3] = product_of(gate_of(stage, d, q), kept->gates_o, d->gates)};
+	int n = d->gates && !d->sinks ? 4 : 3;
 
-	if (!v.w) /* values are the keys */
-		v = k;
 	q.out = d->q_width;
-	if (!x || linear_forward(stage, &q, x, d->h, raw_q, d->q_width, 0) != 0 ||
-	    linear_forward(stage, &k, x, d->h, raw_k, d->k_width, 0) != 0 ||
-	    linear_forward(stage, &v, x, d->h, kept->v, d->v_width, 0) != 0 ||
+	in[0] = product_of(q, raw_q, d->q_width);
+	if (!rows_multiply(stage, kept->n1, d->tokens, d->h, stage->scratch.full, in, n) ||
 	    bias_add(stage, q_bias, raw_q, d->rows, d->q_width, d->q_width) != 0 ||
 	    bias_add(stage, k_bias, raw_k, d->rows, d->k_width, d->k_width) != 0 ||
 	    bias_add(stage, v_bias, kept->v, d->rows, d->v_width, d->v_width) != 0 ||
 	    norm_heads(stage, layer, d, kept) != 0)
 		return -1;
-	return project_gates(stage, layer, d, kept, &q, x);
+	return bias_gates(stage, layer, d, kept);
 }
 
 int
@@ -166,9 +183,12 @@ project_forward(struct stage *stage, int64_t layer, const struct dims *d, struct
 int
 project_replay(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
 {
-	if (d->mla && stage->replayed & MODULE_MLA_UP_PROJ &&
-	    (norm_latents(stage, layer, d, kept) != 0 || up_mla(stage, layer, d, kept) != 0))
-		return -1;
+	if (d->mla && stage->replayed & MODULE_MLA_UP_PROJ) {
+		const void *own = norm_latents(stage, layer, d, kept);
+
+		if (!own || up_mla(stage, layer, d, kept, own) != 0)
+			return -1;
+	}
 	return stage->replayed & MODULE_LAYERNORM ? norm_heads(stage, layer, d, kept) : 0;
 }
 
@@ -257,20 +277,20 @@ project_gqa_back(
 	    linear_back_input(stage, &l.q, p.dq, d->q_width, partial, d->h, 0) != 0 ||
 	    linear_back_input(stage, &l.k, p.dk, d->k_width, partial, d->h, 1) != 0 ||
 	    linear_back_input(stage, &l.v, p.dv, d->v_width, partial, d->h, 1) != 0 ||
-	    gates_back(stage, layer, d, &l.q, &p, partial) != 0)
+	    gates_back(stage, layer, d, &l.q, &p, partial) != 0 || rows_joined(stage) != 0)
 		return -1;
-	return rows_reduce(stage, partial, d->tokens, d->h, dn1);
+	return rows_send_back(stage, partial, d->tokens, d->h, dn1);
 }
 
 static int
-project_gqa_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
+project_gqa_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
+    const void *x)
 {
 	struct projections l = gqa_of(stage, layer, d);
 	struct projected p = projected_of(stage, kept);
 	struct linear gate = gate_of(stage, d, l.q);
-	const void *x = rows_gather(stage, kept->n1, d->tokens, d->h, stage->scratch.full);
 
-	if (!x || linear_back_weight(stage, &l.q, p.dq, d->q_width, x, d->h) != 0 ||
+	if (linear_back_weight(stage, &l.q, p.dq, d->q_width, x, d->h) != 0 ||
 	    linear_back_weight(stage, &l.k, p.dk, d->k_width, x, d->h) != 0 ||
 	    linear_back_weight(stage, &l.v, p.dv, d->v_width, x, d->h) != 0)
 		return -1;
@@ -348,7 +368,7 @@ project_mla_back(
 	     *dkv = act_at(stage, p.dlatent, d->q_rank);
 
 	if (up_mla_back(stage, layer, d, &p) != 0 ||
-	    latents_back(stage, layer, d, kept, p.dlatent) != 0)
+	    latents_back(stage, layer, d, kept, p.dlatent) != 0 || rows_joined(stage) != 0)
 		return -1;
 	if (d->q_rank) {
 		if (linear_back_input(stage, &q_down, p.dlatent, d->latent, dn1, d->h, 0) != 0)
@@ -361,14 +381,15 @@ project_mla_back(
 }
 
 static int
-project_mla_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
+project_mla_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
+    const void *x)
 {
 	struct linear q_down = linear_of(stage, layer, "q_down", d->tokens);
 	struct linear kv_down = linear_of(stage, layer, "kv_down", d->tokens);
 	struct linear q = linear_of(stage, layer, "q", d->rows);
 	struct projections l = mla_of(stage, layer, d);
 	struct projected p = projected_of(stage, kept);
-	const void *kv = act_at(stage, kept->latent, d->q_rank), *x;
+	const void *kv = act_at(stage, kept->latent, d->q_rank);
 	const void *dkv = act_at(stage, p.dlatent, d->q_rank);
 
 	if (linear_back_weight(stage, &l.k, p.dk, d->k_width, kv, d->latent) != 0 ||
@@ -380,8 +401,7 @@ project_mla_weights(struct stage *stage, int64_t layer, const struct dims *d, st
 			return -1;
 		return linear_back_weight(stage, &q_down, p.dlatent, d->latent, kept->n1, d->h);
 	}
-	x = rows_gather(stage, kept->n1, d->tokens, d->h, stage->scratch.full);
-	return x ? linear_back_weight(stage, &q, p.dq, d->q_width, x, d->h) : -1;
+	return linear_back_weight(stage, &q, p.dq, d->q_width, x, d->h);
 }
 
 int
@@ -393,8 +413,9 @@ project_backward(
 }
 
 int
-project_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept)
+project_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
+    const void *x)
 {
-	return d->mla ? project_mla_weights(stage, layer, d, kept)
-		      : project_gqa_weights(stage, layer, d, kept);
+	return d->mla ? project_mla_weights(stage, layer, d, kept, x)
+		      : project_gqa_weights(stage, layer, d, kept, x);
 }

@@ -120,7 +120,8 @@ post(struct session *s, enum part part, enum group group, struct collective *c, 
 		return 0;
 	if (way == IN_THE_WAY)
 		return session_collective(s, part, group_names[group], c);
-	return session_beside(s, STREAM_BESIDE, part, group_names[group], c, way == BEHIND);
+	return session_beside(s, STREAM_BESIDE, part, group_names[group], c,
+	    way == BEHIND ? BEHIND_COMPUTE | BEHIND_STREAM : BEHIND_COMPUTE);
 }
 
 static int

@@ -541,11 +541,21 @@ count_places(struct stage *stage)
 	}
 }
 
+/* Of the groups that exchange unevenly. */
+static int
+most_peers(const struct session *s)
+{
+	int tp = s->groups[GROUP_TP].size, ep = s->groups[GROUP_EP].size;
+	int etp = s->groups[GROUP_EXPERT_TP].size, most = tp > ep ? tp : ep;
+
+	return etp > most ? etp : most;
+}
+
 int
 room_make(struct stage *stage)
 {
 	struct session *s = stage->s;
-	int ep = s->groups[GROUP_EP].size, etp = s->groups[GROUP_EXPERT_TP].size, i;
+	int i;
 
 	count_places(stage);
 	find_widest(stage, -1, &stage->widest);
@@ -557,7 +567,7 @@ room_make(struct stage *stage)
 	make_indices(stage);
 	stage->gemms =
 	    arena_array(s->arena, (size_t)stage->widest.local_experts + 1, sizeof(*stage->gemms));
-	stage->counts = arena_array(s->arena, 4 * (size_t)(ep > etp ? ep : etp), sizeof(int64_t));
+	stage->counts = arena_array(s->arena, 4 * (size_t)most_peers(s), sizeof(int64_t));
 	stage->gradients = arena_array(s->arena, (size_t)stage->n_gradients, sizeof(void *));
 	for (i = 0; i < stage->n_gradients; i++)
 		stage->gradients[i] =

@@ -255,14 +255,15 @@ session_collective(struct session *s, enum part part, const char *group, const s
 
 int
 session_beside(struct session *s, enum stream stream, enum part part, const char *group,
-    const struct collective *c, bool behind)
+    const struct collective *c, unsigned behind)
 {
 	const char *what = collective_names[c->kind];
-	int interrupted = interrupt(s), result;
+	int interrupted = interrupt(s), result = 0;
 
 	control_enter(s->control, what, group);
-	result = depend(s, stream, STREAM_COMPUTE, what);
-	if (result == 0 && behind)
+	if (behind & BEHIND_COMPUTE)
+		result = depend(s, stream, STREAM_COMPUTE, what);
+	if (result == 0 && behind & BEHIND_STREAM)
 		result = depend(s, stream, stream, what);
 	interval_begin(s, part, stream, TIMES_RUN);
 	name_part(s, what, group);

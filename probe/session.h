@@ -125,12 +125,12 @@ int session_groups(struct session *s);
 int session_collective(
     struct session *s, enum part part, const char *group, const struct collective *collective);
 /*
- * Posts on a stream beside the computation, behind what the computation has been given so far and,
- * when `behind`, behind what else is on the stream. session_joined(): the computation waits for all
- * of it.
+ * Posts on a stream beside the computation, behind what the computation has been given so far,
+ * behind what else is on the stream, or both. session_joined(): the computation waits for all of it.
  */
+enum behind { BEHIND_COMPUTE = 1, BEHIND_STREAM = 2 };
 int session_beside(struct session *s, enum stream stream, enum part part, const char *group,
-    const struct collective *collective, bool behind);
+    const struct collective *collective, unsigned behind);
 int session_joined(struct session *s, enum stream stream, enum part part, const char *what);
 /* Posts beside the computation; nothing waits for it but session_sync(). */
 int session_post(struct session *s, const char *group, const struct collective *collective);

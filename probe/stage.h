@@ -256,12 +256,36 @@ int linear_back_input(struct stage *stage, const struct linear *l, const void *d
     void *dx, int64_t lddx, float beta);
 int linear_back_weight(struct stage *stage, const struct linear *l, const void *dy, int64_t lddy,
     const void *x, int64_t ldx);
-/* Rows of the whole tensor-parallel group; `in` itself without one. */
+/* rows.c: rows of the whole tensor-parallel group; `in` itself without one. */
 const void *rows_gather(
     struct stage *stage, const void *in, int64_t tokens, int64_t width, void *room);
 /* Where partial sums go, and their sum's own rows into `out`; nothing to do without a group. */
 void *rows_partial(const struct stage *stage, void *out, void *room);
 int rows_reduce(struct stage *stage, const void *partial, int64_t tokens, int64_t width, void *out);
+/* The same two, over with rows_joined(): beside the computation where the plan overlaps them. */
+const void *rows_fetch(
+    struct stage *stage, const void *in, int64_t tokens, int64_t width, void *room);
+int rows_send_back(
+    struct stage *stage, const void *partial, int64_t tokens, int64_t width, void *out);
+int rows_joined(struct stage *stage);
+/* A product of all rows: linear_forward() or linear_back_input(), from a column on, to where. */
+struct product {
+	int (*run)(struct stage *stage, const struct linear *l, const void *from, int64_t ld_from,
+	    void *to, int64_t ld_to, float beta);
+	struct linear l;
+	int64_t column;
+	void *to;
+	int64_t ld;
+	float beta;
+};
+int rows_run(struct stage *stage, const struct product *products, int n, const void *rows,
+    int64_t width);
+/* Products of gathered rows, block by block where the plan overlaps them; the gathered rows. */
+const void *rows_multiply(struct stage *stage, const void *in, int64_t tokens, int64_t width,
+    void *room, const struct product *products, int n);
+/* A product whose partial sums are reduced likewise; `room`, as large, is used up. */
+int rows_multiply_reduce(struct stage *stage, const void *from, int64_t ld,
+    const struct product *product, int64_t tokens, void *room, void *out);
 /* Address of an element of an activation. */
 void *act_at(const struct stage *stage, const void *base, int64_t element);
 int kernel_done(struct stage *stage, int result, const char *what);

@@ -6,10 +6,10 @@
  *
  * The backend's own files over fake_cuda.h and the kernels on this host: each call fails once, in
  * a process of its own; and every plan's step runs whole, with as many processes as it has ranks,
- * and must match the reference. Where the plan overlaps traffic of its experts, products run
- * between the setting off of rows and the wait for most of them; else none do. Then one of its
- * ranks stops for ever, and all others must end and say which operation they were in. Prints "N
- * passed, M failed" last.
+ * and must match the reference. Where the plan overlaps traffic of experts or of tensor
+ * parallelism, products run between its setting off and the wait for it; else none do. Then one of
+ * its ranks stops for ever, and all others must end and say which operation they were in. Prints
+ * "N passed, M failed" last.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -236,19 +236,28 @@ try_call(size_t i)
 /* --- what is posted while rows travel ------------------------------------------------------ */
 
 static const struct backend_ops *real;
-static struct {
-	bool travel;
-	int departures, beside,
-	    products; /* exchanges; those with products beside them; of this one */
-} rows;
+static struct travel {
+	bool on;
+	int departures; /* operations */
+	int beside;	/* those with products beside them */
+	int products;	/* beside the last one */
+} rows, others;
+
+static struct travel *
+travel_on(enum stream stream)
+{
+	return stream == STREAM_ROWS ? &rows : stream == STREAM_COMM ? &others : NULL;
+}
 
 static enum op_state
 spy_collective(struct backend *b, enum stream stream, const struct collective *c)
 {
-	if (stream == STREAM_ROWS) {
-		rows.departures++;
-		rows.products = 0;
-		rows.travel = true;
+	struct travel *travel = travel_on(stream);
+
+	if (travel) {
+		travel->departures++;
+		travel->products = 0;
+		travel->on = true;
 	}
 	return real->collective(b, stream, c);
 }
@@ -256,9 +265,11 @@ spy_collective(struct backend *b, enum stream stream, const struct collective *c
 static enum op_state
 spy_depend(struct backend *b, enum stream later, enum stream earlier)
 {
-	if (later == STREAM_COMPUTE && earlier == STREAM_ROWS) {
-		rows.beside += rows.travel && rows.products > 0;
-		rows.travel = false;
+	struct travel *travel = later == STREAM_COMPUTE ? travel_on(earlier) : NULL;
+
+	if (travel) {
+		travel->beside += travel->on && travel->products > 0;
+		travel->on = false;
 	}
 	return real->depend(b, later, earlier);
 }
@@ -267,6 +278,7 @@ static int
 spy_gemm(struct backend *b, const struct gemm *gemm)
 {
 	rows.products++;
+	others.products++;
 	return real->gemm(b, gemm);
 }
 
@@ -274,6 +286,7 @@ static int
 spy_grouped(struct backend *b, const struct gemm *gemms, int n, enum grouped_engine engine)
 {
 	rows.products++;
+	others.products++;
 	return real->grouped(b, gemms, n, engine);
 }
 
@@ -296,11 +309,14 @@ static bool
 travel_is_planned(const struct probe_plan *plan)
 {
 	const struct strategy *s = &plan->strategy;
-	bool planned = s->overlap & OVERLAP_EP && s->ep > 1;
+	bool experts = s->overlap & OVERLAP_EP && s->ep > 1;
+	bool tensors = s->overlap & OVERLAP_TP && s->tp > 1;
 
-	if (planned ? 2 * rows.beside > rows.departures : rows.beside == 0)
+	if ((experts ? 2 * rows.beside > rows.departures : rows.beside == 0) &&
+	    (tensors ? others.beside > 0 : others.beside == 0))
 		return true;
-	printf("  %d of %d exchanges have products beside them\n", rows.beside, rows.departures);
+	printf("  products beside %d of %d exchanges, %d of %d other operations\n", rows.beside,
+	    rows.departures, others.beside, others.departures);
 	return false;
 }
 

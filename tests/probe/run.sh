@@ -155,8 +155,9 @@ plan faults $tiny 4 tp=2,pp=1,cp=1,ep=2,etp=1,vpp=1,micro_batch=1
 verdict "a plan for the faults" $?
 short order-ep $tiny 4 tp=2,pp=1,ep=2,etp=1,vpp=1 dp,ep
 short order-pp "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,ep # a receive that blocks cannot come early
+short order-tp $tiny 4 tp=4,pp=1,ep=2,etp=1,vpp=1 tp
 many faults "$OBJ/tests/probe/faults" "$scratch/faults.json" "$scratch/order-ep.json" \
-	"$scratch/order-pp.json"
+	"$scratch/order-pp.json" "$scratch/order-tp.json"
 many "faults under sanitizers of memory" "$OBJ/tests/probe/faults_memory" "$scratch/faults.json" \
 	"$scratch/order-ep.json" "$scratch/order-pp.json"
 if [ -x "$OBJ/tests/probe/faults_threads" ]; then
@@ -176,10 +177,11 @@ if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
 		schedule short-dualpipe dualpipe
 	short short-pairs $tiny 4 tp=2,pp=1,ep=2,etp=2,vpp=1 ep
 	short short-fetch "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 ep,pp
+	short short-all "$scratch/deep.yaml" 4 tp=2,pp=2,ep=2,etp=1,vpp=2 dp,tp,ep,pp
 	many "calls of the cuda backend" "$OBJ/tests/probe/cuda_calls" "$scratch/short-ep.json" \
 		"$scratch/short-pp.json" "$scratch/short-interleaved.json" "$scratch/short-zbv.json" \
 		"$scratch/short-dualpipe.json" "$scratch/short-pairs.json" "$scratch/order-ep.json" \
-		"$scratch/short-fetch.json"
+		"$scratch/short-fetch.json" "$scratch/order-tp.json" "$scratch/short-all.json"
 fi
 
 # --- an estimate instead of a plan ----------------------------------------------------------------
@@ -264,6 +266,12 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout cp2 $tiny 4 tp=1,pp=1,cp=2,ep=2,etp=1,vpp=1
 	layout pp4 $tiny 4 tp=1,pp=4,cp=1,ep=1,etp=1,vpp=1
 	layout pp-overlap $tiny 4 tp=1,pp=2,cp=1,ep=2,etp=1,vpp=2 "" "--overlap dp,pp"
+	layout tp4-overlap $tiny 4 tp=4,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--overlap dp,tp"
+	layout tp-overlap-mla tests/probe/mla.yaml 4 tp=4,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--overlap tp"
+	layout tp-overlap-pp deepseek-v2-lite 8 tp=2,pp=2,cp=1,ep=4,etp=1,vpp=1 "" "--overlap tp"
+	layout mtp-tp-overlap tests/probe/mtp.yaml 4 tp=4,pp=1,cp=1,ep=4,etp=1,vpp=1 "" "--overlap tp"
+	layout recompute-tp-overlap $tiny 4 tp=4,pp=1,cp=1,ep=2,etp=1,vpp=1,recompute=full "" "--overlap tp"
+	layout all-overlap $tiny 16 tp=2,pp=2,cp=2,ep=2,etp=2,vpp=2 "" "--overlap dp,tp,ep,pp"
 	layout pairs $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1 "--load-skew one" "--overlap dp,ep"
 	layout pairs-etp $tiny 8 tp=2,pp=1,cp=1,ep=2,etp=2,vpp=1 "" "--overlap ep"
 	layout pairs-cp $tiny 8 tp=2,pp=1,cp=2,ep=4,etp=1,vpp=1 "--load-skew zipf=1.2" "--overlap dp,ep"
@@ -324,6 +332,7 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 	layout mla deepseek-v2-lite 8 tp=2,pp=2,cp=1,ep=4,etp=1,vpp=1
 	layout fp8-rehearsed $tiny 2 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--precision fp8"
 	deep=$scratch/deep.yaml
+	layout zb-tp-overlap "$deep" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "--overlap tp" zb
 	layout zb-tp2 "$deep" 4 tp=2,pp=2,cp=1,ep=2,etp=1,vpp=1 "" "" zb
 	layout zb-pp4 "$deep" 4 tp=1,pp=4,cp=1,ep=1,etp=1,vpp=1 "" "--overlap dp,pp" zb
 	layout zb-interleaved "$deep" 8 tp=1,pp=2,cp=1,ep=2,etp=2,vpp=2 "" "" zb
