@@ -233,10 +233,11 @@ CPU_SRC = probe/backend_cpu.c $(HOST_SRC) $(wildcard probe/cpu_*.c)
 PROBE_SO = $(CPU_SRC) $(CUDA_SRC)
 PROBE_SRC = $(filter-out $(PROBE_SO) probe/probe_main.c,$(wildcard probe/*.c))
 PROBE_TEST_SRC = $(wildcard tests/probe/*.c)
-FAULTS_SRC = tests/probe/faults.c $(wildcard tests/probe/blocking*.c)
+FAULTS_SRC = tests/probe/faults.c tests/probe/faults_blocking.c $(wildcard tests/probe/blocking*.c)
 KERNELS_SRC = tests/probe/kernels.c tests/probe/emulated.c $(HOST_SRC)
-CUDA_CALLS_SRC = tests/probe/cuda_calls.c tests/probe/emulated.c $(wildcard tests/probe/fake_*.c) \
-	$(CUDA_SRC) $(PROBE_SRC)
+STAND_INS_SRC = tests/probe/emulated.c $(wildcard tests/probe/fake_*.c) $(CUDA_SRC) $(PROBE_SRC)
+CUDA_CALLS_SRC = tests/probe/cuda_calls.c $(STAND_INS_SRC)
+CUDA_FAULTS_SRC = tests/probe/faults.c tests/probe/faults_cuda.c $(STAND_INS_SRC)
 PROBE_LIBS = -lyaml -lcjson -lm -lpthread -ldl
 cflags_of_mpi = $(shell $(MPICC) --showme:compile 2>/dev/null || $(MPICC) -compile_info 2>/dev/null | cut -d' ' -f2-)
 libs_of_mpi = $(shell $(MPICC) --showme:link 2>/dev/null || $(MPICC) -link_info 2>/dev/null | cut -d' ' -f2-)
@@ -298,6 +299,10 @@ $(OBJ)/tests/probe/cuda_calls: $(call on_host,$(CUDA_CALLS_SRC)) $(OBJ)/libmoepl
 	@mkdir -p $(@D)
 	$(call say,LD)$(HOST_CXX) $(SANITIZE_asan) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
 
+$(OBJ)/tests/probe/cuda_faults: $(call on_host,$(CUDA_FAULTS_SRC)) $(OBJ)/libmoeplan.a
+	@mkdir -p $(@D)
+	$(call say,LD)$(HOST_CXX) $(SANITIZE_asan) $(LDFLAGS) -o $@ $^ $(PROBE_LIBS)
+
 # Faults once more under sanitizers: of memory, of threads.
 FAULTS_ALL = $(FAULTS_SRC) $(HOST_SRC) $(PROBE_SRC)
 
@@ -316,7 +321,7 @@ probe_backends = $(if $(shell command -v $(MPICC) 2>/dev/null),$(OBJ)/moeplan-pr
 	$(if $(wildcard $(CUDA_HOME)/include/nccl.h),$(OBJ)/moeplan-probe-cuda.so)
 probe_tests = $(addprefix $(OBJ)/tests/probe/,faults faults_memory \
 	$(if $(SANITIZE),,faults_threads) kernels \
-	$(if $(wildcard $(CUDA_HOME)/include/nccl.h),cuda_calls))
+	$(if $(wildcard $(CUDA_HOME)/include/nccl.h),cuda_calls cuda_faults))
 
 probe-programs: $(OBJ)/moeplan-probe $$(probe_backends)
 probe-tests: $$(probe_tests)
@@ -339,7 +344,7 @@ install-probe: probe ## Install moeplan-probe and its backends
 	install -m 755 moeplan-probe-*.so $(DESTDIR)$(PREFIX)/lib/moeplan/
 
 -include $(patsubst %.c,$(OBJ)/%.d,$(wildcard probe/*.c) $(PROBE_TEST_SRC)) $(PROBE_SO:%.c=$(OBJ)/pic/%.d) \
-	$(patsubst %.c,$(OBJ)/on-host/%.d,$(KERNELS_SRC) $(CUDA_CALLS_SRC) $(FAULTS_SRC)) \
+	$(patsubst %.c,$(OBJ)/on-host/%.d,$(KERNELS_SRC) $(CUDA_CALLS_SRC) $(CUDA_FAULTS_SRC) $(FAULTS_SRC)) \
 	$(FAULTS_ALL:%.c=$(OBJ)/threads/%.d) $(CUDA_CU:%.cu=$(OBJ)/on-host/%.d)
 
 # --- install --------------------------------------------------------------------------------------

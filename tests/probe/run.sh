@@ -169,6 +169,7 @@ fi
 
 many "kernels" "$OBJ/tests/probe/kernels"
 if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
+	many "faults over the cuda backend" "$OBJ/tests/probe/cuda_faults" "$scratch/faults.json"
 	short short-ep $tiny 4 tp=2,pp=1,ep=2,etp=1,vpp=1 dp
 	short short-pp $tiny 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,pp
 	short short-interleaved "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=4 none
