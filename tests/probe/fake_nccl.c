@@ -5,7 +5,8 @@
  * A call returns ncclInProgress, and its work comes onto the stream a few questions later; until
  * then the communicator takes no other call. Ranks are processes with sockets between them: every
  * operation sends what each member needs, takes what the others sent, and sums in their order. A
- * send is over only when its receive has begun, as above NCCL's own buffers.
+ * send is over only when its receive has begun, as above NCCL's own buffers. Told to keep the host's
+ * order it starts no operation before the one that was posted before it has started.
  */
 #include <cuda_runtime.h>
 #include <nccl.h>
@@ -39,7 +40,7 @@ struct work {
 	ncclComm_t comm;
 	cudaStream_t stream;
 	bool started;
-	long number;
+	long number, launch; /* among the communicator's, among all */
 	int n;
 	struct op ops[MAX_OPS];
 };
@@ -63,6 +64,15 @@ static struct ncclComm *comms[MAX_COMMS];
 static int n_comms;
 static int depth;
 static struct work *group_work;
+static long launches, launched;
+
+static bool
+is_its_turn(const struct work *w)
+{
+	const char *ordered = getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+
+	return w->launch == launched || !ordered || strcmp(ordered, "1") != 0;
+}
 
 static ncclComm_t
 new_comm(long id)
@@ -315,10 +325,12 @@ run_work(void *closure)
 	struct work *w = closure;
 	int i;
 
-	if (w->comm->aborted || w->number > w->comm->done || (!w->started && fake_random() % 2))
+	if (w->comm->aborted || w->number > w->comm->done ||
+	    (!w->started && (!is_its_turn(w) || fake_random() % 2)))
 		return FAKE_WAITING;
 	for (i = 0; i < w->n && !w->started; i++)
 		start(w->comm, &w->ops[i]);
+	launched += !w->started;
 	w->started = true;
 	for (i = 0; i < w->n; i++)
 		if (!all_there(w->comm, &w->ops[i]))
@@ -355,6 +367,7 @@ ncclGroupEnd(void)
 	}
 	w->comm->work = w;
 	w->number = w->comm->posted++;
+	w->launch = launches++;
 	w->comm->busy = 1 + (int)(fake_random() % 4);
 	return ncclInProgress;
 }

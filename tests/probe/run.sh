@@ -142,9 +142,9 @@ many() { # NAME PROGRAM ARGUMENT...: prints "N passed, ..." itself
 	passed=$((passed + ${ok:-1} - 1))
 }
 
-short() { # FILE MODEL RANKS PINS OVERLAP: a plan whose step takes seconds
+short() { # FILE MODEL RANKS PINS OVERLAP [BATCH]: a plan whose step takes seconds
 	"$MOEPLAN" plan "$2" "node:1 gpu:$3 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s" --seq-len 16 \
-		--global-batch 8 --overlap "$5" --pin "$4,cp=1,micro_batch=1" --quiet --format json --output "$scratch/$1.json" \
+		--global-batch "${6:-8}" --overlap "$5" --pin "$4,cp=1,micro_batch=1" --quiet --format json --output "$scratch/$1.json" \
 		>"$scratch/log" 2>&1
 	verdict "a short plan $1" $?
 }
@@ -176,13 +176,15 @@ if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
 	short short-zbv "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,pp && schedule short-zbv zbv
 	short short-dualpipe "$scratch/deep.yaml" 4 tp=1,pp=4,ep=1,etp=1,vpp=1 none &&
 		schedule short-dualpipe dualpipe
+	short short-zb "$scratch/deep.yaml" 6 tp=1,pp=3,ep=2,etp=1,vpp=2 none 12 && schedule short-zb zb
 	short short-pairs $tiny 4 tp=2,pp=1,ep=2,etp=2,vpp=1 ep
 	short short-fetch "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 ep,pp
 	short short-all "$scratch/deep.yaml" 4 tp=2,pp=2,ep=2,etp=1,vpp=2 dp,tp,ep,pp
 	many "calls of the cuda backend" "$OBJ/tests/probe/cuda_calls" "$scratch/short-ep.json" \
 		"$scratch/short-pp.json" "$scratch/short-interleaved.json" "$scratch/short-zbv.json" \
 		"$scratch/short-dualpipe.json" "$scratch/short-pairs.json" "$scratch/order-ep.json" \
-		"$scratch/short-fetch.json" "$scratch/order-tp.json" "$scratch/short-all.json"
+		"$scratch/short-fetch.json" "$scratch/short-zb.json" "$scratch/order-tp.json" \
+		"$scratch/short-all.json"
 fi
 
 # --- an estimate instead of a plan ----------------------------------------------------------------
