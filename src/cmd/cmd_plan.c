@@ -48,14 +48,14 @@ note_mamba(struct request *request)
 	const struct job *job = &request->job;
 
 	if (job->base.framework != FRAMEWORK_MEGATRON || !model_has_mamba(request->model) ||
-	    job->limits[AXIS_VPP].n_allowed > 0 || job->limits[AXIS_VPP].max > 0)
+	    job->limits[AXIS_VPP].n_allowed > 0)
 		return;
 	diag_add(request->diags, (struct loc){NULL, 0, 0}, "MEG-130", SEVERITY_NOTE,
 	    "vpp over 1 is not searched: Megatron-Bridge builds Mamba layers without virtual "
 	    "stages");
 	diag_last_hint(request->diags,
-	    "Megatron-LM takes them from --hybrid-layer-pattern since 0.17: --pin vpp=2 plans for "
-	    "it");
+	    "Megatron-LM takes them from --hybrid-layer-pattern since 0.17: --pin vpp=1,vpp=2 "
+	    "searches both");
 }
 
 /* The search starts from settings only: degrees are its to choose. */
