@@ -37,6 +37,18 @@ setting_find(const struct config *config, const char *name)
 	return setting;
 }
 
+const struct setting *
+config_says(const struct config *config, const char *option)
+{
+	for (const struct setting *s = config->settings; s; s = s->next) {
+		const struct key *key = s->unresolved ? NULL : import_key(s->form, s->name);
+
+		if (key && key->term && strcmp(key->term, option) == 0 && s->value->is_integer)
+			return s;
+	}
+	return NULL;
+}
+
 /* Forms that share their names. */
 static enum config_form
 family(enum config_form form)

@@ -112,5 +112,7 @@ int config_import_arguments(
     struct config *config, struct arena *arena, struct diags *diags, int argc, char **argv);
 
 const struct setting *setting_find(const struct config *config, const char *name);
+/* A setting with a known number that says this option of a strategy ("tp"), or NULL. */
+const struct setting *config_says(const struct config *config, const char *option);
 
 #endif

@@ -77,6 +77,8 @@ extern const struct expr_function meant_functions[];
 extern const struct expr_function layout_functions[];
 /* rules_beside.c: functions that hold the files against the model and the cluster beside them. */
 extern const struct expr_function beside_functions[];
+/* rules_plan.c: functions that hold the files against a plan beside them. */
+extern const struct expr_function plan_functions[];
 /* rules_mesh.c: functions over MaxText's axes. */
 extern const struct expr_function mesh_functions[];
 /* All that conditions may call; ends with NULL. */

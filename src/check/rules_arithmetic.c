@@ -194,6 +194,16 @@ const struct rule rules_arithmetic[] = {
 		    "verl-project/verl#1226, deepspeedai/DeepSpeed#5177; DeepSpeed's own layer "
 		    "gives ranks uneven heads (PR #6392)",
 	},
+	{
+		.id = "ARI-021", .severity = SEVERITY_ERROR, .silent = true,
+		.when = "arguments and complete and said(num_layers)",
+		.require = "plan_differences() == ''",
+		.message = "what is started is not what {plan_beside()} says: "
+		    "{plan_differences()}",
+		.hint = "say what is missing: the arguments of 'moeplan emit' are the plan",
+		.source = "NVIDIA/Megatron-LM core_v0.19.0 megatron/training/arguments.py, "
+		    "defaults",
+	},
 	{.id = NULL},
 };
 /* clang-format on */

@@ -441,4 +441,4 @@ const struct expr_function rule_functions[] = {
 const struct expr_function *const rule_function_tables[] = {
     expr_functions, rule_functions, placement_functions, host_functions,
     meaning_functions, meant_functions, layout_functions, beside_functions,
-    mesh_functions, NULL};
+    mesh_functions, plan_functions, NULL};

@@ -9,9 +9,41 @@
 
 const char *const check_verdict_names[] = {"ok", "warn", "error", NULL};
 
+/* "--micro-batch" */
+static const char *
+option_of(struct arena *arena, const struct field *field)
+{
+	char *option = arena_strdup(arena, arena_printf(arena, "--%s", field->name));
+
+	for (char *c = option; *c; c++)
+		if (*c == '_')
+			*c = '-';
+	return option;
+}
+
+/* Options replace what files say; both places are told. */
+static void
+note_overrides(struct diags *findings, const struct config *config, const struct strategy *now)
+{
+	for (const struct field *field = strategy_fields; field->name; field++) {
+		const struct setting *said = config_says(config, field->name);
+		int64_t before, after;
+
+		if (field->kind != FIELD_INT || !said)
+			continue;
+		memcpy(&before, (const char *)&config->strategy + field->offset, sizeof(before));
+		memcpy(&after, (const char *)now + field->offset, sizeof(after));
+		if (before != after && before > 0)
+			diag_add(findings, said->value->loc, NULL, SEVERITY_NOTE,
+			    "'%s' %lld does not count: the option '%s' says %lld", said->name,
+			    (long long)before, option_of(findings->arena, field),
+			    (long long)after);
+	}
+}
+
 /* Options read once more, now over what the files said. */
 static int
-override(struct request *request, struct config *config)
+override(struct request *request, struct config *config, struct diags *findings)
 {
 	struct arguments files = request->arguments;
 	int result;
@@ -22,6 +54,7 @@ override(struct request *request, struct config *config)
 		request->job.base.etp = 0;
 	result = request_options(request, diags_new(request->arena));
 	request->arguments = files;
+	note_overrides(findings, config, &request->job.base);
 	config->strategy = request->job.base;
 	return result;
 }
@@ -111,7 +144,7 @@ read_case(struct request *request)
 		if (!(*end)->model)
 			(*end)->model = cases->config.model;
 		note_unknown(*end, cases);
-		if (override(request, &cases->config) != 0)
+		if (override(request, &cases->config, (*end)->findings) != 0)
 			return NULL;
 		end = &(*end)->next;
 	}
@@ -147,7 +180,8 @@ read_files(struct request *request)
 
 	config_init(config);
 	report = new_report(request, config, false, NULL);
-	if (import_files(request, config, report->findings) != 0 || override(request, config) != 0)
+	if (import_files(request, config, report->findings) != 0 ||
+	    override(request, config, report->findings) != 0)
 		return NULL;
 	report->model = request->model ? request->model : config->model;
 	report->other = config_is_library(config->form);
