@@ -298,3 +298,12 @@ version_compare(const char *a, const char *b)
 	}
 	return 0;
 }
+
+int
+str_index(const char *const *list, const char *word)
+{
+	for (int i = 0; list[i]; i++)
+		if (strcmp(list[i], word) == 0)
+			return i;
+	return -1;
+}

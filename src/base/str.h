@@ -34,6 +34,8 @@ size_t str_width(const char *text);
  * when none is near enough. `candidates` ends with NULL.
  */
 const char *str_nearest(const char *word, const char *const *candidates);
+/* Where a list that ends with NULL has the word, -1: nowhere. */
+int str_index(const char *const *list, const char *word);
 
 /* -1, 0, 1 as version a is older than, the same as, newer than b: "0.9" < "0.10" < "0.19.1". */
 int version_compare(const char *a, const char *b);

@@ -11,13 +11,13 @@
  * micro-batch and steps accumulate up to global_batch_size.
  */
 #include <string.h>
-#include <strings.h>
 
 #include "base/arena.h"
 #include "base/str.h"
 #include "emit/emit.h"
 #include "emit/keys.h"
 #include "emit/private.h"
+#include "emit/torchtitan_values.h"
 #include "emit/values.h"
 #include "model/layout.h"
 
@@ -27,8 +27,8 @@ is_text(const struct doc *value, const char *text)
 	return value->text && strcmp(value->text, text) == 0;
 }
 
-static bool
-is_old(const struct plan_view *plan)
+bool
+torchtitan_is_old(const struct plan_view *plan)
 {
 	return version_compare(plan->strategy.framework_version, "0.3") < 0;
 }
@@ -36,26 +36,26 @@ is_old(const struct plan_view *plan)
 static const struct doc *
 flavor_module(struct arena *arena, const struct plan_view *plan)
 {
-	return is_old(plan) ? doc_text(arena, flavor_of(plan)->module) : NULL;
+	return torchtitan_is_old(plan) ? doc_text(arena, flavor_of(plan)->module) : NULL;
 }
 
 static const struct doc *
 flavor_name(struct arena *arena, const struct plan_view *plan)
 {
-	return is_old(plan) ? doc_text(arena, flavor_of(plan)->name) : NULL;
+	return torchtitan_is_old(plan) ? doc_text(arena, flavor_of(plan)->name) : NULL;
 }
 
 static const struct doc *
 old_etp(struct arena *arena, const struct plan_view *plan)
 {
-	return is_old(plan) ? doc_int(arena, plan->strategy.etp) : NULL;
+	return torchtitan_is_old(plan) ? doc_int(arena, plan->strategy.etp) : NULL;
 }
 
 /* Since 0.3 an argument of the model registry. */
 static const struct doc *
 old_backend(struct arena *arena, const struct plan_view *plan)
 {
-	if (!is_old(plan))
+	if (!torchtitan_is_old(plan))
 		return NULL;
 	return doc_text(
 	    arena, plan->strategy.dispatcher == DISPATCH_DEEPEP ? "deepep" : "standard");
@@ -77,7 +77,7 @@ read_backend(const struct key *key, const struct doc *value, struct strategy *st
 static const struct doc *
 sequence_parallel(struct arena *arena, const struct plan_view *plan)
 {
-	return is_old(plan) ? NULL : doc_bool(arena, true);
+	return torchtitan_is_old(plan) ? NULL : doc_bool(arena, true);
 }
 
 static const struct doc *
@@ -100,163 +100,6 @@ read_reshard(const struct key *key, const struct doc *value, struct strategy *st
 		strategy->zero = 2;
 	else if (!is_text(value, "default"))
 		return key_refuse(key, value, context, "default, always or never");
-	return 0;
-}
-
-/* --- pipeline ------------------------------------------------------------------------------- */
-
-static const struct doc *
-schedule(struct arena *arena, const struct plan_view *plan)
-{
-	static const char *const names[SCHEDULES] = {
-	    [SCHEDULE_1F1B] = "1F1B",
-	    [SCHEDULE_INTERLEAVED] = "Interleaved1F1B",
-	    [SCHEDULE_ZB] = "InterleavedZeroBubble",
-	    [SCHEDULE_ZBV] = "ZBVZeroBubble",
-	    [SCHEDULE_DUALPIPEV] = "DualPipeV",
-	};
-	const struct strategy *s = &plan->strategy;
-	const char *name = s->schedule >= 0 ? names[s->schedule] : NULL;
-
-	return s->pp > 1 && name ? doc_text(arena, name) : NULL;
-}
-
-/* Pairs of passes that hide each other's expert communication. */
-static const struct doc *
-old_pairs(struct arena *arena, const struct plan_view *plan)
-{
-	const struct strategy *s = &plan->strategy;
-
-	if (!is_old(plan) || s->schedule != SCHEDULE_DUALPIPEV)
-		return NULL;
-	return doc_bool(arena, s->overlap & OVERLAP_EP && s->ep > 1);
-}
-
-static int
-read_old_pairs(const struct key *key, const struct doc *value, struct strategy *strategy,
-    struct field_context *context)
-{
-	if (value->kind != DOC_BOOL)
-		return key_refuse(key, value, context, "true or false");
-	if (value->boolean)
-		strategy->overlap |= OVERLAP_EP;
-	return 0;
-}
-
-/* torch's pipelining takes the names in any case; two of them it never documents. */
-static const struct {
-	const char *name;
-	int schedule; /* enum schedule, -1 as it is derived */
-	const char *counted_as;
-} schedules[] = {
-    {"1F1B", SCHEDULE_1F1B, NULL},
-    {"Interleaved1F1B", SCHEDULE_INTERLEAVED, NULL},
-    {"InterleavedZeroBubble", SCHEDULE_ZB, NULL},
-    {"ZBVZeroBubble", SCHEDULE_ZBV, NULL},
-    {"DualPipeV", SCHEDULE_DUALPIPEV, NULL},
-    {"GPipe", SCHEDULE_1F1B,
-	"1F1B, which holds the activations of PP micro-batches at most; GPipe holds all of them"},
-    {"LoopedBFS", SCHEDULE_INTERLEAVED,
-	"Interleaved1F1B, which holds fewer activations: LoopedBFS holds all micro-batches"},
-    {"PipelineScheduleSingle", SCHEDULE_1F1B, "1F1B: its order is in a file of its own"},
-    {"PipelineScheduleMulti", SCHEDULE_INTERLEAVED,
-	"Interleaved1F1B: its order is in a file of its own"},
-};
-
-static int
-read_schedule(const struct key *key, const struct doc *value, struct strategy *strategy,
-    struct field_context *context)
-{
-	for (size_t i = 0; i < sizeof(schedules) / sizeof(*schedules); i++) {
-		if (!value->text || strcasecmp(value->text, schedules[i].name) != 0)
-			continue;
-		strategy->schedule = schedules[i].schedule;
-		if (schedules[i].counted_as)
-			key_counted_as(key, value, context, schedules[i].counted_as);
-		return 0;
-	}
-	return key_refuse(key, value, context,
-	    "1F1B, Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble, DualPipeV, GPipe or "
-	    "LoopedBFS");
-}
-
-static const struct doc *
-piece_size(struct arena *arena, const struct plan_view *plan)
-{
-	return plan->strategy.pp > 1 ? doc_int(arena, plan->strategy.micro_batch) : NULL;
-}
-
-static int
-read_piece_size(const struct key *key, const struct doc *value, struct strategy *strategy,
-    struct field_context *context)
-{
-	if (!value->is_integer || value->integer < 1)
-		return key_refuse(key, value, context, "an integer, 1 or more");
-	if (strategy->pp > 1)
-		strategy->micro_batch = value->integer;
-	return 0;
-}
-
-static void
-add_name(struct arena *arena, struct doc *list, const char *name)
-{
-	doc_add_item(arena, list, doc_text(arena, name));
-}
-
-/* The modules of each chunk, so that nothing is left to torchtitan's own split. */
-static const struct doc *
-chunk_modules(struct arena *arena, const struct plan_view *plan)
-{
-	const struct layout *layout = &plan->layout;
-	int chunks = layout->pp * layout->vpp;
-	struct doc *parts;
-
-	if (layout->pp == 1)
-		return NULL;
-	parts = doc_list(arena);
-	for (int c = 0; c < chunks; c++) {
-		struct doc *part = doc_list(arena);
-
-		if (c == 0)
-			add_name(arena, part, "tok_embeddings");
-		for (int i = layout->first[c]; i < layout->first[c + 1]; i++)
-			add_name(arena, part, arena_printf(arena, "layers.%d", i));
-		if (c == chunks - 1) {
-			add_name(arena, part, "norm");
-			add_name(arena, part, is_old(plan) ? "output" : "lm_head");
-		}
-		doc_add_item(arena, parts, part);
-	}
-	return parts;
-}
-
-/* "layers.7" */
-static int64_t
-count_layers(const struct doc *modules)
-{
-	int64_t count = 0;
-
-	for (const struct doc *module = modules->first; module; module = module->next)
-		count += module->text && strncmp(module->text, "layers.", 7) == 0;
-	return count;
-}
-
-static int
-read_chunks(const struct key *key, const struct doc *value, struct strategy *strategy,
-    struct field_context *context)
-{
-	int64_t layers[MODEL_MAX_LAYERS];
-	int chunks = 0;
-
-	if (doc_is_null(value))
-		return 0;
-	if (value->kind != DOC_LIST || strategy->pp < 1 || value->count % (size_t)strategy->pp != 0)
-		return key_refuse(key, value, context, "a list of lists, a multiple of the stages");
-	strategy->vpp = (int64_t)value->count / strategy->pp;
-	for (const struct doc *part = value->first; part && chunks < MODEL_MAX_LAYERS;
-	     part = part->next)
-		layers[chunks++] = count_layers(part);
-	strategy->layout = layout_of_counts(context->arena, layers, chunks);
 	return 0;
 }
 
@@ -345,7 +188,7 @@ cpu_offload(struct arena *arena, const struct plan_view *plan)
 static const struct doc *
 no_graphs(struct arena *arena, const struct plan_view *plan)
 {
-	return is_old(plan) ? NULL : doc_bool(arena, !plan->strategy.cuda_graphs);
+	return torchtitan_is_old(plan) ? NULL : doc_bool(arena, !plan->strategy.cuda_graphs);
 }
 
 static int
@@ -363,7 +206,8 @@ recompute_mode(struct arena *arena, const struct plan_view *plan)
 {
 	static const char *const modes[] = {"none", "selective", "full"};
 
-	return is_old(plan) ? doc_text(arena, modes[plan->strategy.recompute.kind]) : NULL;
+	return torchtitan_is_old(plan) ? doc_text(arena, modes[plan->strategy.recompute.kind])
+				       : NULL;
 }
 
 static int
@@ -390,7 +234,7 @@ selective_option(struct arena *arena, const struct plan_view *plan)
 {
 	bool selective = plan->strategy.recompute.kind == RECOMPUTE_SELECTIVE;
 
-	return is_old(plan) && selective ? doc_text(arena, "op") : NULL;
+	return torchtitan_is_old(plan) && selective ? doc_text(arena, "op") : NULL;
 }
 
 static bool
@@ -411,9 +255,9 @@ compiled_parts(struct arena *arena, const struct plan_view *plan)
 	struct doc *parts = doc_list(arena);
 
 	if (compiles_model(plan))
-		add_name(arena, parts, "model");
+		doc_add_item(arena, parts, doc_text(arena, "model"));
 	if (plan->strategy.loss == LOSS_COMPILED)
-		add_name(arena, parts, "loss");
+		doc_add_item(arena, parts, doc_text(arena, "loss"));
 	return parts->count > 0 ? parts : NULL;
 }
 
@@ -450,7 +294,7 @@ read_compiled_parts(const struct key *key, const struct doc *value, struct strat
 static const struct doc *
 async_tp(struct arena *arena, const struct plan_view *plan, bool old)
 {
-	return is_old(plan) == old ? doc_bool(arena, compiles_model(plan)) : NULL;
+	return torchtitan_is_old(plan) == old ? doc_bool(arena, compiles_model(plan)) : NULL;
 }
 
 static const struct doc *
@@ -510,14 +354,14 @@ const struct key torchtitan_keys[] = {
 	    read_global_batch),
 	INT("training.seq_len", "seq_len"),
 
-	ROW("parallelism.pipeline_parallel_schedule", "schedule", KEY_TEXT, NULL, NULL, schedule,
-	    read_schedule),
+	ROW("parallelism.pipeline_parallel_schedule", "schedule", KEY_TEXT, NULL, NULL,
+	    torchtitan_schedule, torchtitan_read_schedule),
 	ROW("parallelism.pipeline_parallel_expert_parallel_overlap", "overlap", KEY_BOOL, NULL,
-	    "0.3", old_pairs, read_old_pairs),
+	    "0.3", torchtitan_old_pairs, torchtitan_read_old_pairs),
 	ROW("parallelism.pipeline_parallel_microbatch_size", "micro_batch", KEY_INT, NULL, NULL,
-	    piece_size, read_piece_size),
-	ROW("parallelism.module_fqns_per_model_part", "vpp", KEY_LIST, NULL, NULL, chunk_modules,
-	    read_chunks),
+	    torchtitan_piece_size, torchtitan_read_piece_size),
+	ROW("parallelism.module_fqns_per_model_part", "vpp", KEY_LIST, NULL, NULL,
+	    torchtitan_chunk_modules, torchtitan_read_chunks),
 
 	ROW("training.dtype", "grad_type", KEY_TEXT, NULL, NULL, master_type, read_master_type),
 	ROW("training.mixed_precision_param", "precision", KEY_TEXT, NULL, NULL, compute_type,

@@ -44,15 +44,6 @@ next_word(const char **text, char separator, char word[WORD_MAX])
 	return true;
 }
 
-static int
-find_word(const char *const *names, const char *word)
-{
-	for (int i = 0; names[i]; i++)
-		if (strcmp(names[i], word) == 0)
-			return i;
-	return -1;
-}
-
 /* Bits of the names in a list such as "dp,tp"; 0 when one is unknown or given twice. */
 static unsigned
 read_bits(const char *text, char separator, const char *const *names)
@@ -61,7 +52,7 @@ read_bits(const char *text, char separator, const char *const *names)
 	unsigned bits = 0;
 
 	while (text) {
-		int bit = next_word(&text, separator, word) ? find_word(names, word) : -1;
+		int bit = next_word(&text, separator, word) ? str_index(names, word) : -1;
 
 		if (bit < 0 || bits & 1U << bit)
 			return 0;
@@ -138,7 +129,7 @@ read_optimizer(
 	if (strcmp(text, "adam") == 0)
 		type = FLOAT_FP32;
 	else if (strncmp(text, "adam:", 5) == 0)
-		type = find_word(float_type_names, text + 5);
+		type = str_index(float_type_names, text + 5);
 	if (type < 0)
 		return refuse_value(field, value, context,
 		    "adam, adam:fp32, adam:bf16 or adam:fp8 (the type of its moments)");
@@ -237,7 +228,7 @@ read_framework(
 	int framework = -1;
 
 	if (version && next_word(&version, '@', word))
-		framework = find_word(framework_names, word);
+		framework = str_index(framework_names, word);
 	if (framework < 0 || (version && !is_version(version)))
 		return refuse_value(field, value, context,
 		    "megatron, deepspeed or torchtitan, and @VERSION such as megatron@0.19");
