@@ -16,6 +16,13 @@ hosts_of(const struct expr_scope *scope)
 	return facts->check->config->launch.hostfile;
 }
 
+/* A host of a filter, the hostfile's entry for it, and one of the slots that the filter names. */
+struct named {
+	struct host_part part;
+	const struct doc *host; /* NULL: the hostfile does not have it */
+	int64_t slot;		/* -1: the filter names the host alone */
+};
+
 static const struct doc *
 find_host(const struct expr_scope *scope, const struct host_part *part)
 {
@@ -26,86 +33,98 @@ find_host(const struct expr_scope *scope, const struct host_part *part)
 	return host;
 }
 
+/* What `pick` makes of every host and slot that a filter names, a list; undecided: no filter. */
+static struct value
+pick_named(const struct expr_scope *scope, const struct value *filter,
+    struct value (*pick)(const struct expr_scope *scope, const struct named *named))
+{
+	struct value *items = arena_array(scope->arena, MOST, sizeof(*items));
+	const char *text = filter->text;
+	struct named named;
+	size_t n = 0;
+
+	if (filter->kind != VALUE_TEXT)
+		return value_undecided;
+	while (host_part_next(&text, &named.part)) {
+		named.host = find_host(scope, &named.part);
+		named.slot = -1;
+		do {
+			struct value item = pick(scope, &named);
+
+			if (item.kind > VALUE_UNSET && n < MOST)
+				items[n++] = item;
+		} while (named.part.slots && host_slot_next(&named.part.slots, &named.slot));
+	}
+	return value_list(items, n);
+}
+
+static struct value
+asked(const struct expr_scope *scope, const struct named *named)
+{
+	(void)scope;
+	return named->slot >= 0 ? value_int(named->slot) : value_unset;
+}
+
+static bool
+is_missing(const struct named *named)
+{
+	return named->host && named->slot >= named->host->integer;
+}
+
+static struct value
+missing(const struct expr_scope *scope, const struct named *named)
+{
+	(void)scope;
+	return is_missing(named) ? value_int(named->slot) : value_unset;
+}
+
+static struct value
+slots_of_short(const struct expr_scope *scope, const struct named *named)
+{
+	(void)scope;
+	return is_missing(named) ? value_int(named->host->integer) : value_unset;
+}
+
+static struct value
+unknown_host(const struct expr_scope *scope, const struct named *named)
+{
+	if (named->host || named->slot >= 0)
+		return value_unset;
+	return value_text(arena_strndup(scope->arena, named->part.host, named->part.length));
+}
+
 /* asked_slots('work1:2,3'): slots that a filter names. */
 static struct value
 call_asked_slots(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
-	struct value *items = arena_array(scope->arena, MOST, sizeof(*items));
-	const char *filter = arguments[0].text;
-	struct host_part part;
-	size_t n = 0;
-	int64_t slot;
-
 	(void)count;
-	if (arguments[0].kind != VALUE_TEXT)
-		return value_undecided;
-	while (host_part_next(&filter, &part))
-		while (part.slots && n < MOST && host_slot_next(&part.slots, &slot))
-			items[n++] = value_int(slot);
-	return value_list(items, n);
+	return pick_named(scope, arguments, asked);
 }
 
 /* missing_slots('work1:2,3'): those of them that the hostfile does not give their host. */
 static struct value
 call_missing_slots(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
-	struct value *items = arena_array(scope->arena, MOST, sizeof(*items));
-	const char *filter = arguments[0].text;
-	struct host_part part;
-	size_t n = 0;
-	int64_t slot;
-
 	(void)count;
-	if (arguments[0].kind != VALUE_TEXT || !hosts_of(scope))
-		return value_undecided;
-	while (host_part_next(&filter, &part)) {
-		const struct doc *host = find_host(scope, &part);
-
-		while (host && part.slots && n < MOST && host_slot_next(&part.slots, &slot))
-			if (slot >= host->integer)
-				items[n++] = value_int(slot);
-	}
-	return value_list(items, n);
+	return hosts_of(scope) ? pick_named(scope, arguments, missing) : value_undecided;
 }
 
 /* short_host('work1:2,3'): slots of the first host that has fewer than the filter names. */
 static struct value
 call_short_host(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
-	const char *filter = arguments[0].text;
-	struct host_part part;
-	int64_t slot;
+	struct value found = pick_named(scope, arguments, slots_of_short);
 
 	(void)count;
-	if (arguments[0].kind != VALUE_TEXT)
-		return value_undecided;
-	while (host_part_next(&filter, &part)) {
-		const struct doc *host = find_host(scope, &part);
-
-		while (host && part.slots && host_slot_next(&part.slots, &slot))
-			if (slot >= host->integer)
-				return value_int(host->integer);
-	}
-	return value_undecided;
+	return found.count > 0 ? found.items[0] : value_undecided;
 }
 
 /* missing_hosts('work9'): hosts of a filter that the hostfile does not have. */
 static struct value
 call_missing_hosts(const struct expr_scope *scope, const struct value *arguments, size_t count)
 {
-	struct value *items = arena_array(scope->arena, MOST, sizeof(*items));
-	const char *filter = arguments[0].text;
-	struct host_part part;
-	size_t n = 0;
-
 	(void)count;
-	if (arguments[0].kind != VALUE_TEXT || !hosts_of(scope))
-		return value_undecided;
-	while (n < MOST && host_part_next(&filter, &part))
-		if (!find_host(scope, &part))
-			items[n++] =
-			    value_text(arena_strndup(scope->arena, part.host, part.length));
-	return value_list(items, n);
+	return hosts_of(scope) ? pick_named(scope, arguments, unknown_host) : value_undecided;
 }
 
 static struct value
