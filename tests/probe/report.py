@@ -35,8 +35,7 @@ assert ("recompute" in measured) == sys.argv[2].startswith("recompute"), measure
 # What is allocated comes from the table that the plan sums up: the same elements, four bytes each on
 # CPUs, and what buckets add to be divisible.
 as_planned = report["step"]["own_shapes"] and not any(
-    word in sys.argv[2] for word in ("placement", "zero3", "torchtitan", "dualpipe", "zbv"))
-# (copies; gathered units; the plan is for another schedule, under which stages hold other layers)
+    word in sys.argv[2] for word in ("placement", "zero3", "torchtitan"))  # copies; gathered units
 for stage in report["memory"]["stages"] if as_planned else []:
     predicted, got = stage["predicted"], stage["measured"]
     for name, larger in (("weights", 2), ("gradients", 1), ("optimizer", 1)):

@@ -30,7 +30,7 @@ verdict() { # NAME TRUE|FALSE
 	fi
 }
 
-batch=16 # global
+batch=16 length=64 # global; of sequences
 plan() { # FILE MODEL RANKS PINS OPTION...
 	file=$1 model=$2 ranks=$3 pins=$4
 	shift 4
@@ -47,11 +47,15 @@ probe() { # RANKS PLAN OPTION...
 		>"$scratch/log" 2>&1
 }
 
-# A plan made for another schedule: no release of a framework runs this one, so that none has it.
-schedule() { # FILE SCHEDULE
-	sed 's/"schedule": "[a-z0-9]*"/"schedule": "'"$2"'"/' "$scratch/$1.json" >"$scratch/as.json" &&
-		grep -q "\"schedule\": \"$2\"" "$scratch/as.json" &&
-		mv "$scratch/as.json" "$scratch/$1.json"
+# An estimate of a schedule that no release of the framework runs, so that none is planned.
+foreign() { # FILE MODEL RANKS PINS SCHEDULE OPTION...
+	file=$1 model=$2 ranks=$3 schedule=$5
+	degrees=$(echo "--$4" | sed 's/=/ /g; s/,/ --/g; s/micro_batch/micro-batch/')
+	shift 5
+	# shellcheck disable=SC2086 # options and their values
+	"$MOEPLAN" estimate "$model" "node:1 gpu:$ranks H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s" \
+		--seq-len "$length" --global-batch "$batch" $degrees --schedule "$schedule" --quiet \
+		--format json --output "$scratch/$file.json" "$@" >"$scratch/log" 2>&1
 }
 
 # The ranks as torchrun starts them, which no MPI knows: they talk over TCP.
@@ -74,10 +78,13 @@ port=$((20000 + $$ % 10000))
 start=probe
 
 # A layout is right when the probe says so with status 0, and its report follows the schema.
-layout() { # NAME MODEL RANKS PINS [PROBE OPTIONS [PLAN OPTIONS [SCHEDULE]]]
+layout() { # NAME MODEL RANKS PINS [PROBE OPTIONS [PLAN OPTIONS [FOREIGN SCHEDULE]]]
 	# shellcheck disable=SC2086 # lists of options
-	plan "$1" "$2" "$3" "$4,micro_batch=1" ${6:-} &&
-		{ [ -z "${7:-}" ] || schedule "$1" "$7"; } &&
+	if [ -n "${7:-}" ]; then
+		foreign "$1" "$2" "$3" "$4,micro_batch=1" "$7" ${6:-}
+	else
+		plan "$1" "$2" "$3" "$4,micro_batch=1" ${6:-}
+	fi &&
 		$start "$3" "$scratch/$1.json" --format json --output "$scratch/report.json" ${5:-} &&
 		python3 tests/probe/report.py "$scratch/report.json" "$1" >"$scratch/log" 2>&1
 	verdict "layout $1 ($start)" $?
@@ -142,9 +149,9 @@ many() { # NAME PROGRAM ARGUMENT...: prints "N passed, ..." itself
 	passed=$((passed + ${ok:-1} - 1))
 }
 
-short() { # FILE MODEL RANKS PINS OVERLAP [BATCH]: a plan whose step takes seconds
+short() { # FILE MODEL RANKS PINS OVERLAP: a plan whose step takes seconds
 	"$MOEPLAN" plan "$2" "node:1 gpu:$3 H100-SXM5-80GB nvlink:450GB/s nic:8x400Gb/s" --seq-len 16 \
-		--global-batch "${6:-8}" --overlap "$5" --pin "$4,cp=1,micro_batch=1" --quiet --format json --output "$scratch/$1.json" \
+		--global-batch 8 --overlap "$5" --pin "$4,cp=1,micro_batch=1" --quiet --format json --output "$scratch/$1.json" \
 		>"$scratch/log" 2>&1
 	verdict "a short plan $1" $?
 }
@@ -173,10 +180,13 @@ if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
 	short short-ep $tiny 4 tp=2,pp=1,ep=2,etp=1,vpp=1 dp
 	short short-pp $tiny 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,pp
 	short short-interleaved "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=4 none
-	short short-zbv "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 dp,pp && schedule short-zbv zbv
-	short short-dualpipe "$scratch/deep.yaml" 4 tp=1,pp=4,ep=1,etp=1,vpp=1 none &&
-		schedule short-dualpipe dualpipe
-	short short-zb "$scratch/deep.yaml" 6 tp=1,pp=3,ep=2,etp=1,vpp=2 none 12 && schedule short-zb zb
+	length=16 batch=8
+	foreign short-zbv "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,vpp=2,micro_batch=1 zbv --overlap dp,pp &&
+		foreign short-dualpipe "$scratch/deep.yaml" 4 tp=1,pp=4,micro_batch=1 dualpipe &&
+		batch=12 &&
+		foreign short-zb "$scratch/deep.yaml" 6 tp=1,pp=3,ep=2,vpp=2,micro_batch=1 zb
+	verdict "short estimates" $?
+	length=64 batch=16
 	short short-pairs $tiny 4 tp=2,pp=1,ep=2,etp=2,vpp=1 ep
 	short short-fetch "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 ep,pp
 	short short-all "$scratch/deep.yaml" 4 tp=2,pp=2,ep=2,etp=1,vpp=2 dp,tp,ep,pp
@@ -224,12 +234,13 @@ plan sharded-stages $tiny 8 tp=2,pp=2,ep=2,zero=3,micro_batch=1
 verdict "a plan with sharded weights on stages" $?
 expect "sharded weights on stages" 1 "the probe cannot run sharded weights on several pipeline stages" \
 	"$PROBE" "$scratch/sharded-stages.json"
-plan few "$scratch/deep.yaml" 4 tp=1,pp=4,vpp=1,micro_batch=2 && schedule few dualpipe
-verdict "a plan with few micro-batches" $?
-sed -i 's/"micro_batches": 8/"micro_batches": 4/; s/"micro_batch": 2/"micro_batch": 4/' "$scratch/few.json"
+foreign few "$scratch/deep.yaml" 4 tp=1,pp=4,vpp=1,micro_batch=2 dualpipe
+verdict "an estimate with few micro-batches" $?
+sed 's/"micro_batches": 8/"micro_batches": 4/; s/"micro_batch": 2/"micro_batch": 4/' "$scratch/few.json" \
+	>"$scratch/fewer.json"
 expect "too few micro-batches" 2 \
 	"schedule 'dualpipe' over pp 4 needs 8 micro-batches or more, an even number, there are 4" \
-	"$PROBE" "$scratch/few.json"
+	"$PROBE" "$scratch/fewer.json"
 
 plan linear-layers "$scratch/linear.json" 2 tp=1,pp=1,ep=2,micro_batch=1
 verdict "a plan with linear attention" $?
