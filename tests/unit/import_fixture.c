@@ -151,3 +151,20 @@ import_has_unresolved(const struct imported *imported, const char *part)
 			return true;
 	return false;
 }
+
+void
+import_expect(const struct imported *imported, const char *name, const char *expected)
+{
+	const char *value = import_value_of(imported, name);
+
+	cr_assert_not_null(value, "'%s' is not there", name);
+	cr_assert_str_eq(value, expected, "'%s' is '%s', not '%s'", name, value, expected);
+}
+
+void
+import_expect_sizes(const struct imported *imported, const char *names, const char *expected)
+{
+	const char *sizes = import_sizes(imported, names);
+
+	cr_assert_str_eq(sizes, expected, "%s, not %s", sizes, expected);
+}

@@ -31,6 +31,9 @@ const char *import_value_of(const struct imported *imported, const char *name);
 const char *import_unknown_of(const struct imported *imported, const char *name);
 /* Options of the strategy that are asked for: "tp=2 ep=8" of "tp ep". */
 const char *import_sizes(const struct imported *imported, const char *names);
+/* Fails unless they are these. */
+void import_expect(const struct imported *imported, const char *name, const char *expected);
+void import_expect_sizes(const struct imported *imported, const char *names, const char *expected);
 bool import_has_message(const struct imported *imported, enum severity severity, const char *part);
 bool import_has_unresolved(const struct imported *imported, const char *part);
 

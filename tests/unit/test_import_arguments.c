@@ -20,23 +20,6 @@ tear_down(void)
 
 TestSuite(import_arguments, .fini = tear_down, .timeout = 20);
 
-static void
-check_value(const char *name, const char *expected)
-{
-	const char *value = import_value_of(&imported, name);
-
-	cr_assert_not_null(value, "'%s' is not there", name);
-	cr_assert_str_eq(value, expected, "'%s' is '%s', not '%s'", name, value, expected);
-}
-
-static void
-check_sizes(const char *names, const char *expected)
-{
-	const char *sizes = import_sizes(&imported, names);
-
-	cr_assert_str_eq(sizes, expected, "%s, not %s", sizes, expected);
-}
-
 Test(import_arguments, forms_of_values)
 {
 	imported = import_good("run.sh", "python pretrain_gpt.py --tensor-model-parallel-size 2 "
@@ -46,15 +29,15 @@ Test(import_arguments, forms_of_values)
 					 "  --sequence-parallel --no-load-optim "
 					 "--disable-bias-linear --data-path a.bin 1.0 b.bin\n");
 	cr_assert_eq(imported.config.form, CONFIG_MEGATRON);
-	check_value("tensor_model_parallel_size", "2");
-	check_value("pipeline_model_parallel_size", "4");
-	check_value("lr", "-1e-4");
-	check_value("recompute_modules", "[moe_act layernorm]");
-	check_value("sequence_parallel", "true");
-	check_value("no_load_optim", "true");
-	check_value("disable_bias_linear", "true");
-	check_value("data_path", "[a.bin 1.0 b.bin]");
-	check_sizes("tp pp", "tp=2 pp=4");
+	import_expect(&imported, "tensor_model_parallel_size", "2");
+	import_expect(&imported, "pipeline_model_parallel_size", "4");
+	import_expect(&imported, "lr", "-1e-4");
+	import_expect(&imported, "recompute_modules", "[moe_act layernorm]");
+	import_expect(&imported, "sequence_parallel", "true");
+	import_expect(&imported, "no_load_optim", "true");
+	import_expect(&imported, "disable_bias_linear", "true");
+	import_expect(&imported, "data_path", "[a.bin 1.0 b.bin]");
+	import_expect_sizes(&imported, "tp pp", "tp=2 pp=4");
 	cr_assert_eq(imported.config.strategy.recompute.modules,
 	    (unsigned)(MODULE_MOE_ACT | MODULE_LAYERNORM));
 }
@@ -66,7 +49,7 @@ Test(import_arguments, a_vector)
 	imported = imported_new();
 	import_add_arguments(&imported, "--expert-model-parallel-size 8 --num-experts=64 --bf16");
 	cr_assert_eq(imported.result, 0);
-	check_sizes("ep", "ep=8");
+	import_expect_sizes(&imported, "ep", "ep=8");
 	setting = setting_find(&imported.config, "expert_model_parallel_size");
 	cr_assert_str_eq(setting->value->loc.file, "--expert_model_parallel_size");
 	cr_assert_eq(setting->value->loc.line, 0);
@@ -78,7 +61,7 @@ Test(import_arguments, a_vector_with_its_launcher)
 	import_add_arguments(&imported, "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py "
 					"--tensor-model-parallel-size 2");
 	cr_assert_eq(imported.result, 0);
-	check_sizes("world_size tp", "world_size=16 tp=2");
+	import_expect_sizes(&imported, "world_size tp", "world_size=16 tp=2");
 }
 
 Test(import_arguments, no_arguments)
@@ -93,8 +76,8 @@ Test(import_arguments, lines_of_options)
 {
 	imported = import_good("args.txt", "# plan\n--tensor-model-parallel-size 2\n--bf16\n"
 					   "--expert-model-parallel-size 4\n--what-ever 1\n");
-	check_sizes("tp ep", "tp=2 ep=4");
-	check_value("what_ever", "1");
+	import_expect_sizes(&imported, "tp ep", "tp=2 ep=4");
+	import_expect(&imported, "what_ever", "1");
 	cr_assert_eq(
 	    setting_find(&imported.config, "expert_model_parallel_size")->value->loc.line, 4);
 }
@@ -104,7 +87,7 @@ Test(import_arguments, variables_that_no_command_uses)
 	imported = import_good("part.sh", "TP=2\nPARALLEL=(\n  --tensor-model-parallel-size $TP\n"
 					  "  --expert-model-parallel-size 8\n)\n"
 					  "OTHER=\"--global-batch-size 64 \\\n  --bf16\"\n");
-	check_sizes("tp ep global_batch", "tp=2 ep=8 global_batch=64");
+	import_expect_sizes(&imported, "tp ep global_batch", "tp=2 ep=8 global_batch=64");
 	cr_assert_eq(
 	    setting_find(&imported.config, "tensor_model_parallel_size")->value->loc.line, 1);
 }
@@ -113,7 +96,7 @@ Test(import_arguments, the_last_of_a_command_counts)
 {
 	imported = import_good("run.sh", "python t.py --micro-batch-size 1 --global-batch-size 8 "
 					 "--micro-batch-size 2\n");
-	check_sizes("micro_batch", "micro_batch=2");
+	import_expect_sizes(&imported, "micro_batch", "micro_batch=2");
 	cr_assert(
 	    import_has_message(&imported, SEVERITY_NOTE, "'micro_batch_size' is given twice"));
 }
@@ -125,8 +108,8 @@ Test(import_arguments, values_that_are_not_known)
 					 "  --num-layers ${LAYERS:-32} $EXTRA \"$@\"\n");
 	cr_assert_str_eq(import_unknown_of(&imported, "tensor_model_parallel_size"), "$TP");
 	cr_assert_str_eq(import_unknown_of(&imported, "expert_model_parallel_size"), "$(nproc)");
-	check_value("num_layers", "32");
-	check_sizes("tp ep", "tp=0 ep=0");
+	import_expect(&imported, "num_layers", "32");
+	import_expect_sizes(&imported, "tp ep", "tp=0 ep=0");
 	cr_assert(import_has_unresolved(&imported, "$TP"));
 	cr_assert(import_has_unresolved(&imported, "$(nproc)"));
 	cr_assert(import_has_unresolved(&imported, "$EXTRA"));
@@ -136,7 +119,7 @@ Test(import_arguments, values_that_are_not_known)
 Test(import_arguments, flags_before_something_unknown)
 {
 	imported = import_good("run.sh", "python t.py --num-layers 2 --bf16 $MORE\n");
-	check_value("bf16", "true");
+	import_expect(&imported, "bf16", "true");
 	cr_assert(import_has_unresolved(&imported, "$MORE"));
 }
 
@@ -147,7 +130,7 @@ Test(import_arguments, the_command_with_most_options)
 	    "torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 "
 	    "--expert-model-parallel-size 4 --num-experts 8\necho --tensor-model-parallel-size "
 	    "4\n");
-	check_sizes("tp ep world_size", "tp=2 ep=4 world_size=8");
+	import_expect_sizes(&imported, "tp ep world_size", "tp=2 ep=4 world_size=8");
 	cr_assert(import_has_message(&imported, SEVERITY_NOTE, "1 more commands with options"));
 }
 
@@ -156,7 +139,7 @@ Test(import_arguments, a_line_that_is_not_continued)
 	imported = import_good("run.sh",
 	    "torchrun --nproc-per-node 8 t.py --tensor-model-parallel-size 2 \\\n"
 	    "  --num-experts 8\n  --expert-model-parallel-size 4\n");
-	check_sizes("tp ep", "tp=2 ep=0");
+	import_expect_sizes(&imported, "tp ep", "tp=2 ep=0");
 	cr_assert(import_has_message(&imported, SEVERITY_WARNING,
 	    "'--expert-model-parallel-size' begins a command of its own"));
 }
@@ -191,10 +174,10 @@ Test(import_arguments, bridge_overrides)
 	    "  model.recompute_modules=[moe_act,layernorm] mixed_precision=bf16_with_mxfp8_mixed "
 	    "-ep 8\n");
 	cr_assert_eq(imported.config.form, CONFIG_BRIDGE);
-	check_sizes(
+	import_expect_sizes(&imported, 
 	    "tp vpp ep global_batch world_size", "tp=2 vpp=4 ep=8 global_batch=64 world_size=8");
-	check_value("sequence_parallel", "true");
-	check_value("recompute_modules", "[moe_act layernorm]");
+	import_expect(&imported, "sequence_parallel", "true");
+	import_expect(&imported, "recompute_modules", "[moe_act layernorm]");
 	cr_assert_eq(imported.config.strategy.precision, PRECISION_MXFP8);
 }
 
@@ -205,9 +188,9 @@ Test(import_arguments, bridge_overrides_one_a_line)
 	    "\"moe_act\"]\n"
 	    "model.pipeline_model_parallel_layout=\"Et*4|t*4L\"\ndataset.seq_length=4096\n");
 	cr_assert_eq(imported.config.form, CONFIG_BRIDGE);
-	check_value("recompute_modules", "[layernorm moe_act]");
+	import_expect(&imported, "recompute_modules", "[layernorm moe_act]");
 	cr_assert_str_eq(imported.config.strategy.layout, "Et*4|t*4L");
-	check_sizes("tp seq_len", "tp=2 seq_len=4096");
+	import_expect_sizes(&imported, "tp seq_len", "tp=2 seq_len=4096");
 }
 
 /* --- Megatron-DeepSpeed --------------------------------------------------------------------- */
@@ -222,7 +205,8 @@ Test(import_arguments, megatron_deepspeed)
 	    "  --deepspeed_config ds.json &> log\"\necho $cmd\neval $cmd\n");
 	cr_assert_eq(imported.result, 0);
 	cr_assert_eq(imported.config.form, CONFIG_DEEPSPEED);
-	check_sizes("tp ep micro_batch world_size", "tp=2 ep=8 micro_batch=4 world_size=16");
+	import_expect_sizes(
+	    &imported, "tp ep micro_batch world_size", "tp=2 ep=8 micro_batch=4 world_size=16");
 	import_add(
 	    &imported, "ds.json", "{\"train_batch_size\": 512, \"fp16\": {\"enabled\": true}}");
 	cr_assert_eq(imported.result, -1);
@@ -239,8 +223,8 @@ Test(import_arguments, two_scripts_that_agree)
 	    &imported, "a.sh", "python t.py --tensor-model-parallel-size 2 --num-experts 8\n");
 	import_add(&imported, "b.sh", "python t.py --tensor-model-parallel-size 2 --bf16\n");
 	cr_assert_eq(imported.result, 0);
-	check_value("num_experts", "8");
-	check_value("bf16", "true");
+	import_expect(&imported, "num_experts", "8");
+	import_expect(&imported, "bf16", "true");
 }
 
 Test(import_arguments, two_scripts_that_do_not)
@@ -284,11 +268,11 @@ Test(import_arguments, a_script_that_is_not_the_plan)
 Test(import_arguments, etp_is_tp_unless_it_is_said)
 {
 	imported = import_good("a", "python t.py --tensor-model-parallel-size 4 --num-experts 8\n");
-	check_sizes("etp", "etp=4");
+	import_expect_sizes(&imported, "etp", "etp=4");
 	imported_free(&imported);
 	imported = import_good("a", "python t.py --tensor-model-parallel-size 4 "
 				    "--expert-tensor-parallel-size 1\n");
-	check_sizes("etp", "etp=1");
+	import_expect_sizes(&imported, "etp", "etp=1");
 }
 
 Test(import_arguments, defaults_of_a_whole_run)
@@ -310,11 +294,11 @@ Test(import_arguments, virtual_stages_from_their_layers)
 {
 	imported = import_good("a", "python t.py --num-layers 32 --pipeline-model-parallel-size 4 "
 				    "--num-layers-per-virtual-pipeline-stage 2\n");
-	check_sizes("vpp", "vpp=4");
+	import_expect_sizes(&imported, "vpp", "vpp=4");
 	imported_free(&imported);
 	imported = import_good("a", "python t.py --num-layers 30 --pipeline-model-parallel-size 4 "
 				    "--num-layers-per-virtual-pipeline-stage 2\n");
-	check_sizes("vpp", "vpp=0");
+	import_expect_sizes(&imported, "vpp", "vpp=0");
 }
 
 Test(import_arguments, uneven_stages_are_a_layout)

@@ -16,23 +16,6 @@ tear_down(void)
 
 TestSuite(import_forms, .fini = tear_down, .timeout = 20);
 
-static void
-check_value(const char *name, const char *expected)
-{
-	const char *value = import_value_of(&imported, name);
-
-	cr_assert_not_null(value, "'%s' is not there", name);
-	cr_assert_str_eq(value, expected, "'%s' is '%s', not '%s'", name, value, expected);
-}
-
-static void
-check_sizes(const char *names, const char *expected)
-{
-	const char *sizes = import_sizes(&imported, names);
-
-	cr_assert_str_eq(sizes, expected, "%s, not %s", sizes, expected);
-}
-
 /* --- Megatron-Bridge ------------------------------------------------------------------------- */
 
 /* The stages of a model with Mamba layers are parts of its pattern, MTP layers stand behind it. */
@@ -65,11 +48,11 @@ Test(import_forms, deepspeed_file_of_the_guides)
 	imported = import_good("ds_config.json", ds_with_comments);
 	cr_assert_eq(imported.config.form, CONFIG_DEEPSPEED);
 	cr_assert_eq(imported.config.strategy.framework, FRAMEWORK_DEEPSPEED);
-	check_value("moe", "{}");
-	check_value("moe.ep_size", "8");
-	check_value("moe.loss_coef", "0.1");
-	check_value("pipeline.stages", "auto");
-	check_sizes("ep pp global_batch", "ep=8 pp=0 global_batch=1024");
+	import_expect(&imported, "moe", "{}");
+	import_expect(&imported, "moe.ep_size", "8");
+	import_expect(&imported, "moe.loss_coef", "0.1");
+	import_expect(&imported, "pipeline.stages", "auto");
+	import_expect_sizes(&imported, "ep pp global_batch", "ep=8 pp=0 global_batch=1024");
 	cr_assert_eq(imported.config.strategy.zero, 1);
 	cr_assert_eq(imported.config.strategy.precision, PRECISION_FP16);
 	cr_assert(import_has_message(&imported, SEVERITY_NOTE, "a comment is read over"));
@@ -79,8 +62,8 @@ Test(import_forms, deepspeed_keys_that_nobody_knows_are_kept)
 {
 	imported = import_good("x", "{\"train_batch_size\": 8, \"my_block\": {\"a\": [1, 2]}, "
 				    "\"bf16\": {\"enabled\": true, \"odd\": 3}}");
-	check_value("my_block.a", "[1 2]");
-	check_value("bf16.odd", "3");
+	import_expect(&imported, "my_block.a", "[1 2]");
+	import_expect(&imported, "bf16.odd", "3");
 	cr_assert_eq(setting_find(&imported.config, "my_block.a")->value->loc.line, 1);
 }
 
@@ -93,7 +76,7 @@ Test(import_forms, deepspeed_auto_expert_parallelism)
 	    "\"tensor_parallel\": {\"autotp_size\": 2}, "
 	    "\"expert_parallel\": {\"enabled\": true, \"autoep_size\": 4, "
 	    "\"preset_model\": \"mixtral\"}}");
-	check_sizes("tp ep micro_batch", "tp=2 ep=4 micro_batch=2");
+	import_expect_sizes(&imported, "tp ep micro_batch", "tp=2 ep=4 micro_batch=2");
 	cr_assert(imported.config.strategy.auto_ep);
 	cr_assert_eq(imported.config.strategy.offload, OFFLOAD_OPTIMIZER);
 	cr_assert_eq(imported.config.strategy.zero, 2);
@@ -104,10 +87,10 @@ Test(import_forms, deepspeed_batch_follows_from_the_world)
 	imported = imported_new();
 	import_add(&imported, "ds.json",
 	    "{\"train_micro_batch_size_per_gpu\": 2, \"gradient_accumulation_steps\": 4}");
-	check_sizes("global_batch", "global_batch=0");
+	import_expect_sizes(&imported, "global_batch", "global_batch=0");
 	import_add(&imported, "hosts", "a slots=8\nb slots=8\n");
 	cr_assert_eq(imported.result, 0);
-	check_sizes("world_size global_batch", "world_size=16 global_batch=128");
+	import_expect_sizes(&imported, "world_size global_batch", "world_size=16 global_batch=128");
 }
 
 Test(import_forms, deepspeed_values_left_to_another_program)
@@ -117,13 +100,13 @@ Test(import_forms, deepspeed_values_left_to_another_program)
 	    "{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": \"auto\", "
 	    "\"gradient_accumulation_steps\": \"auto\", \"zero_optimization\": {\"stage\": 3}}");
 	cr_assert_eq(imported.result, 0);
-	check_sizes("global_batch micro_batch", "global_batch=0 micro_batch=0");
+	import_expect_sizes(&imported, "global_batch micro_batch", "global_batch=0 micro_batch=0");
 	import_add(&imported, "run.sh",
 	    "deepspeed --num_gpus 8 train.py --deepspeed ds.json --per_device_train_batch_size 4 "
 	    "--gradient_accumulation_steps 2\n");
 	cr_assert_eq(imported.result, 0);
-	check_value("gradient_accumulation_steps", "2");
-	check_sizes(
+	import_expect(&imported, "gradient_accumulation_steps", "2");
+	import_expect_sizes(&imported, 
 	    "micro_batch global_batch world_size", "micro_batch=4 global_batch=64 world_size=8");
 }
 
@@ -141,8 +124,8 @@ Test(import_forms, deepspeed_native_layers_in_python)
 	    "net = PipelineModule(layers=ls, topology=PipeModelDataParallelTopology(\n"
 	    "    num_pp=4, num_mp=2, num_dp=2))\n");
 	cr_assert_eq(imported.result, 0);
-	check_value("MoE.num_experts", "64");
-	check_sizes("ep pp tp", "ep=8 pp=4 tp=2");
+	import_expect(&imported, "MoE.num_experts", "64");
+	import_expect_sizes(&imported, "ep pp tp", "ep=8 pp=4 tp=2");
 	cr_assert_eq(imported.config.strategy.expert_tp, 1);
 	cr_assert_float_eq(imported.config.strategy.capacity, 1.25, 1e-12);
 	cr_assert_not_null(import_unknown_of(&imported, "MoE.expert"));
@@ -171,8 +154,8 @@ Test(import_forms, layers_of_stages)
 Test(import_forms, deepspeed_native_layers_drop_by_default)
 {
 	imported = import_good("m.py", "from x import y\nlayer = MoE(1024, expert, 8, 4)\n");
-	check_sizes("ep", "ep=4");
-	check_value("MoE.num_experts", "8");
+	import_expect_sizes(&imported, "ep", "ep=4");
+	import_expect(&imported, "MoE.num_experts", "8");
 	cr_assert_float_eq(imported.config.strategy.capacity, 1, 1e-12);
 }
 
@@ -188,8 +171,8 @@ Test(import_forms, accelerate_file_of_fsdp)
 	    "  parallelism_config_tp_size: 2\ndeepspeed_config: {zero_stage: 1}\n");
 	cr_assert_eq(imported.config.form, CONFIG_ACCELERATE);
 	cr_assert_str_eq(imported.config.launch.launcher, "accelerate");
-	check_value("num_processes", "16");
-	check_sizes("tp dp", "tp=2 dp=8");
+	import_expect(&imported, "num_processes", "16");
+	import_expect_sizes(&imported, "tp dp", "tp=2 dp=8");
 	cr_assert_eq(imported.config.strategy.zero, 2);
 	cr_assert_eq(imported.config.strategy.recompute.kind, RECOMPUTE_FULL);
 }
@@ -215,8 +198,8 @@ Test(import_forms, accelerate_file_of_megatron)
 	    "megatron_lm_config:\n  megatron_lm_tp_degree: 2\n  megatron_lm_pp_degree: 4\n"
 	    "  megatron_lm_sequence_parallelism: true\n");
 	cr_assert_eq(imported.config.form, CONFIG_MEGATRON);
-	check_sizes("tp pp", "tp=2 pp=4");
-	check_value("bf16", "true");
+	import_expect_sizes(&imported, "tp pp", "tp=2 pp=4");
+	import_expect(&imported, "bf16", "true");
 }
 
 /* --- the guides ----------------------------------------------------------------------------- */
@@ -237,8 +220,8 @@ Test(import_forms, model_file_with_a_moe_block)
 	imported = import_good("m.json", "{\"hidden_size\": 2048, \"num_layers\": 24, "
 					 "\"moe\": {\"num_experts\": 16, \"ep_size\": 8}}");
 	cr_assert_eq(imported.config.form, CONFIG_TUTORIAL);
-	check_value("moe.num_experts", "16");
-	check_sizes("ep", "ep=8");
+	import_expect(&imported, "moe.num_experts", "16");
+	import_expect_sizes(&imported, "ep", "ep=8");
 }
 
 /* megatron/training/yaml_arguments.py: fields of the configuration classes */
@@ -248,10 +231,10 @@ Test(import_forms, fields_of_yaml_cfg)
 	    "language_model:\n  num_layers: 24\n  num_moe_experts: 8\n  add_bias_linear: False\n"
 	    "  activation_func: swiglu\nmodel_parallel:\n  tensor_model_parallel_size: 2\n"
 	    "  virtual_pipeline_model_parallel_size: null\n");
-	check_value("num_experts", "8");
-	check_value("disable_bias_linear", "true");
-	check_value("swiglu", "true");
-	check_sizes("tp", "tp=2");
+	import_expect(&imported, "num_experts", "8");
+	import_expect(&imported, "disable_bias_linear", "true");
+	import_expect(&imported, "swiglu", "true");
+	import_expect_sizes(&imported, "tp", "tp=2");
 	cr_assert_null(setting_find(&imported.config, "num_moe_experts"));
 	cr_assert_null(setting_find(&imported.config, "squared_relu"));
 }
@@ -265,11 +248,11 @@ Test(import_forms, two_files_of_the_guides)
 	cr_assert_eq(imported.result, 0);
 	cr_assert_eq(imported.config.form, CONFIG_TUTORIAL);
 	cr_assert_eq(imported.config.strategy.framework, FRAMEWORK_DEEPSPEED);
-	check_sizes(
+	import_expect_sizes(&imported, 
 	    "world_size ep tp pp global_batch", "world_size=16 ep=8 tp=1 pp=1 global_batch=2048");
 	cr_assert_eq(imported.config.product_dp, 2);
-	check_value("moe_layer_config.moe_every_k_layers", "2");
-	check_value("comm_optimization.all_to_all_overlap", "true");
+	import_expect(&imported, "moe_layer_config.moe_every_k_layers", "2");
+	import_expect(&imported, "comm_optimization.all_to_all_overlap", "true");
 	cr_assert(import_has_message(&imported, SEVERITY_NOTE, "2 x EP 8 x TP 1 x PP 1 = 16 GPUs"));
 }
 
@@ -303,20 +286,20 @@ Test(import_forms, yaml_of_the_guides)
 	    "  tensor_model_parallel_size: 4\n  data_parallel_size: 2\n  moe_token_dropping: True\n"
 	    "  moe_token_drop_policy: \"probs\"\n  moe_token_drop_coef: 0.1\n");
 	cr_assert_eq(imported.config.strategy.framework, FRAMEWORK_MEGATRON);
-	check_sizes("world_size tp ep etp", "world_size=64 tp=4 ep=8 etp=4");
+	import_expect_sizes(&imported, "world_size tp ep etp", "world_size=64 tp=4 ep=8 etp=4");
 	strategy_derive(&imported.config.strategy, NULL, 0);
-	check_sizes("dp edp", "dp=16 edp=2");
-	check_value("moe_token_dropping", "true");
-	check_value("moe_token_drop_policy", "probs");
+	import_expect_sizes(&imported, "dp edp", "dp=16 edp=2");
+	import_expect(&imported, "moe_token_dropping", "true");
+	import_expect(&imported, "moe_token_drop_policy", "probs");
 }
 
 Test(import_forms, yaml_of_the_guides_without_dp)
 {
 	imported = import_good("m.yaml", "model:\n  num_experts: 8\n  moe_expert_parallel_size: 2\n"
 					 "  tensor_model_parallel_size: 4\n");
-	check_sizes("world_size tp ep etp", "world_size=0 tp=4 ep=2 etp=4");
+	import_expect_sizes(&imported, "world_size tp ep etp", "world_size=0 tp=4 ep=2 etp=4");
 	strategy_derive(&imported.config.strategy, NULL, 64);
-	check_sizes("dp edp", "dp=16 edp=8");
+	import_expect_sizes(&imported, "dp edp", "dp=16 edp=8");
 }
 
 /* --- Megatron ------------------------------------------------------------------------------- */
@@ -328,9 +311,10 @@ Test(import_forms, megatron_yaml)
 	    "model_parallel:\n  tensor_model_parallel_size: 2\n  sequence_parallel: True\n"
 	    "  bf16: yes\nmicro_batch_size: 2\nglobal_batch_size: 16\nseq_length: ${SEQ}\n");
 	cr_assert_eq(imported.config.form, CONFIG_MEGATRON);
-	check_sizes("tp micro_batch global_batch", "tp=2 micro_batch=2 global_batch=16");
-	check_value("sequence_parallel", "true");
-	check_value("bf16", "true");
+	import_expect_sizes(
+	    &imported, "tp micro_batch global_batch", "tp=2 micro_batch=2 global_batch=16");
+	import_expect(&imported, "sequence_parallel", "true");
+	import_expect(&imported, "bf16", "true");
 	cr_assert_str_eq(import_unknown_of(&imported, "seq_length"), "${SEQ}");
 	cr_assert(import_has_unresolved(&imported, "${SEQ}"));
 	cr_assert_eq(setting_find(&imported.config, "init_method")->form, CONFIG_NUMBERS);
@@ -342,9 +326,9 @@ Test(import_forms, megatron_arguments_in_a_map)
 	    "ENV_VARS:\n  CUDA_DEVICE_MAX_CONNECTIONS: 1\nMODEL_ARGS:\n"
 	    "  --num-layers: 61\n  --tensor-model-parallel-size: ${TP}\n  --bf16: true\n"
 	    "  --log-params-norm: false\n  --moe-layer-freq: ([0]*3+[1]*58)\n");
-	check_value("num_layers", "61");
-	check_value("CUDA_DEVICE_MAX_CONNECTIONS", "1");
-	check_value("moe_layer_freq", "([0]*3+[1]*58)");
+	import_expect(&imported, "num_layers", "61");
+	import_expect(&imported, "CUDA_DEVICE_MAX_CONNECTIONS", "1");
+	import_expect(&imported, "moe_layer_freq", "([0]*3+[1]*58)");
 	cr_assert_null(setting_find(&imported.config, "log_params_norm"));
 	cr_assert_str_eq(import_unknown_of(&imported, "tensor_model_parallel_size"), "${TP}");
 }
@@ -356,7 +340,8 @@ Test(import_forms, bridge_yaml)
 	    "train:\n  global_batch_size: 512\nddp:\n  use_distributed_optimizer: true\n"
 	    "dataset:\n  seq_length: 4096\n");
 	cr_assert_eq(imported.config.form, CONFIG_BRIDGE);
-	check_sizes("tp vpp global_batch seq_len", "tp=2 vpp=4 global_batch=512 seq_len=4096");
+	import_expect_sizes(
+	    &imported, "tp vpp global_batch seq_len", "tp=2 vpp=4 global_batch=512 seq_len=4096");
 	cr_assert_eq(imported.config.strategy.zero, 1);
 }
 
@@ -373,7 +358,7 @@ Test(import_forms, torchtitan_toml)
 	    "[activation_checkpoint]\nmode = \"full\"\n");
 	cr_assert_eq(imported.config.form, CONFIG_TORCHTITAN);
 	cr_assert_str_eq(imported.config.version, "0.2.2");
-	check_sizes("tp ep etp dp_shard micro_batch seq_len",
+	import_expect_sizes(&imported, "tp ep etp dp_shard micro_batch seq_len",
 	    "tp=2 ep=8 etp=1 dp_shard=-1 micro_batch=4 seq_len=4096");
 	cr_assert_eq(imported.config.strategy.recompute.kind, RECOMPUTE_FULL);
 	cr_assert_not(imported.config.strategy.cuda_graphs);
@@ -394,8 +379,8 @@ Test(import_forms, torchtitan_overrides_replace_the_file)
 	    "--training.seq_len 8192 --parallelism.tensor-parallel-degree=4 "
 	    "--training.no-enable-cpu-offload");
 	cr_assert_eq(imported.result, 0);
-	check_sizes("seq_len tp", "seq_len=8192 tp=4");
-	check_value("training.enable_cpu_offload", "false");
+	import_expect_sizes(&imported, "seq_len tp", "seq_len=8192 tp=4");
+	import_expect(&imported, "training.enable_cpu_offload", "false");
 	cr_assert_eq(imported.config.strategy.offload, OFFLOAD_NONE);
 }
 
@@ -413,7 +398,8 @@ Test(import_forms, torchtitan_recipe)
 	    "    config.activation_checkpoint = FullAC.Config()\n");
 	cr_assert_eq(imported.config.form, CONFIG_TORCHTITAN);
 	cr_assert_null(imported.config.version);
-	check_sizes("pp ep dp_shard seq_len", "pp=2 ep=8 dp_shard=64 seq_len=4096");
+	import_expect_sizes(
+	    &imported, "pp ep dp_shard seq_len", "pp=2 ep=8 dp_shard=64 seq_len=4096");
 	cr_assert_eq(imported.config.strategy.dispatcher, DISPATCH_DEEPEP);
 	cr_assert_eq(imported.config.strategy.loss, LOSS_FUSED);
 	cr_assert_eq(imported.config.strategy.recompute.kind, RECOMPUTE_FULL);
@@ -430,10 +416,10 @@ Test(import_forms, tutel_fragment_of_the_guides)
 	    "    model_dim=4096,\n"
 	    "    scan_expert_func=lambda name, param: setattr(param, 'skip_allreduce', True))\n");
 	cr_assert_eq(imported.config.form, CONFIG_TUTEL);
-	check_value("count_per_gpu", "8");
-	check_value("gate_k", "2");
-	check_value("gate_type", "top");
-	check_value("model_dim", "4096");
+	import_expect(&imported, "count_per_gpu", "8");
+	import_expect(&imported, "gate_k", "2");
+	import_expect(&imported, "gate_type", "top");
+	import_expect(&imported, "model_dim", "4096");
 	cr_assert_str_eq(import_unknown_of(&imported, "scan_expert_func"),
 	    "lambda name, param: setattr(param, 'skip_allreduce', True)");
 	cr_assert_str_eq(import_unknown_of(&imported, "activation_fn"), "lambda x, y: f(x)");
@@ -453,7 +439,7 @@ Test(import_forms, estimate_of_ours)
 	    "\"recompute\": \"selective:moe_act\", \"cuda_graphs\": \"off\"}, \"layout\": "
 	    "\"Et*4|t*4L\"}");
 	cr_assert_eq(imported.config.form, CONFIG_PLAN);
-	check_sizes("world_size tp pp ep etp global_batch",
+	import_expect_sizes(&imported, "world_size tp pp ep etp global_batch",
 	    "world_size=16 tp=2 pp=2 ep=4 etp=1 global_batch=64");
 	cr_assert_str_eq(imported.config.strategy.layout, "Et*4|t*4L");
 	cr_assert_eq(imported.config.strategy.recompute.modules, (unsigned)MODULE_MOE_ACT);
@@ -465,7 +451,7 @@ Test(import_forms, plan_of_ours_holds_its_best)
 	    "{\"schema\": \"moeplan/plan/v1\", \"best\": {\"strategy\": {\"framework\": "
 	    "\"torchtitan\", \"world_size\": 8, \"tp\": 1, \"ep\": 8, \"dp_shard\": 8}}}");
 	cr_assert_eq(imported.config.strategy.framework, FRAMEWORK_TORCHTITAN);
-	check_sizes("world_size ep dp_shard", "world_size=8 ep=8 dp_shard=8");
+	import_expect_sizes(&imported, "world_size ep dp_shard", "world_size=8 ep=8 dp_shard=8");
 }
 
 Test(import_forms, plan_without_a_best)
@@ -481,7 +467,8 @@ Test(import_forms, combined_file_of_ours)
 	imported = import_good("run.yaml",
 	    "schema: moeplan/run/v1\nmodel: mixtral-8x7b\njob:\n  seq_len: 4096\n"
 	    "  global_batch: 256\n  load_skew: {max: 1.3}\nstrategy:\n  tp: 2\n  ep: 8\n");
-	check_sizes("tp ep seq_len global_batch", "tp=2 ep=8 seq_len=4096 global_batch=256");
+	import_expect_sizes(
+	    &imported, "tp ep seq_len global_batch", "tp=2 ep=8 seq_len=4096 global_batch=256");
 	cr_assert_eq(imported.config.model->layers, 32);
 }
 
