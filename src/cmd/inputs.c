@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "cmd/cmd.h"
 #include "model/builtin_models.h"
+#include "model/catalogue.h"
 
 const char *const slot_names[SLOTS + 1] = {"model", "cluster", "job", NULL};
 static const char *const section_names[] = {"model", "cluster", "job", "strategy", NULL};
@@ -118,10 +119,24 @@ looks_like_path(const char *argument)
 	return strchr(argument, '/') != NULL;
 }
 
+/* "8xH100", "H100x8", "h100": the GPUs that may be meant, or NULL. */
+static const char *
+gpu_meant(struct arena *arena, const char *argument)
+{
+	size_t count = strspn(argument, "0123456789");
+	const char *name = count > 0 && argument[count] == 'x' ? argument + count + 1 : argument;
+	const char *x = strrchr(name, 'x');
+
+	if (x && x > name && strspn(x + 1, "0123456789") == strlen(x + 1))
+		name = arena_strndup(arena, name, (size_t)(x - name));
+	return gpu_suggestion(arena, name);
+}
+
 static int
 not_found(struct request *request, const struct source *source, const char *tried)
 {
 	const char *near = str_nearest(base_name(source->argument), known_names(request->arena));
+	const char *gpus = near ? NULL : gpu_meant(request->arena, source->argument);
 	struct stat status;
 
 	if (stat(tried, &status) == 0) {
@@ -134,6 +149,8 @@ not_found(struct request *request, const struct source *source, const char *trie
 	    "'%s' is neither a file nor a built-in model or cluster", source->argument);
 	if (near)
 		diag_last_hint(request->diags, "did you mean '%s'?", near);
+	else if (gpus)
+		diag_last_hint(request->diags, "a node of 8 is 'gpu:8 NAME', NAME %s", gpus);
 	else
 		diag_last_hint(
 		    request->diags, "'moeplan help names' lists the built-in models and clusters");

@@ -156,11 +156,29 @@ unknown_key(struct words *w)
 	return -1;
 }
 
+/* What may be meant by a name that the catalogue does not have. */
+static void
+hint_name(struct words *w)
+{
+	const char *near = gpu_suggestion(w->arena, w->word);
+
+	if (near)
+		diag_last_hint(w->diags, "did you mean %s?", near);
+	else if (node_row_find(w->word))
+		diag_last_hint(w->diags, "a node type stands alone: '%sx4' is 4 nodes", w->word);
+	else
+		diag_last_hint(w->diags, "a name is such as H100-SXM5-80GB: 'moeplan help names' "
+					 "shows them; a cluster file takes other GPUs");
+}
+
 static int
 read_name(struct words *w)
 {
-	const char *near;
-
+	if (strspn(w->word, "0123456789") == strlen(w->word)) {
+		refuse_word(w, "a number is the value of a word");
+		diag_last_hint(w->diags, "write 'node:%s' or 'gpu:%s'", w->word, w->word);
+		return -1;
+	}
 	if (mark_seen(w, NAME_SLOT, "a second GPU name; a cluster has one kind of GPU") < 0)
 		return -1;
 	w->machine.row = gpu_row_find(w->word);
@@ -168,10 +186,8 @@ read_name(struct words *w)
 		w->machine.gpu = w->machine.row->gpu;
 		return 0;
 	}
-	near = gpu_suggestion(w->arena, w->word);
 	refuse_word(w, "not a GPU of the catalogue");
-	if (near)
-		diag_last_hint(w->diags, "did you mean %s?", near);
+	hint_name(w);
 	return -1;
 }
 
@@ -211,6 +227,23 @@ check_link(struct words *w, struct loc loc)
 
 enum { WORDS_MAX = 4096 }; /* characters of a cluster text */
 
+/* The word at `text` and its length; "gpu: 8" is "gpu:8". */
+static const char *
+next_word(struct arena *arena, const char *text, size_t *length)
+{
+	size_t word = strcspn(text, " \t\n"), gap, value;
+	bool open = word > 1 && text[word - 1] == ':';
+
+	*length = word;
+	gap = open ? strspn(text + word, " \t\n") : 0;
+	value = gap > 0 ? strcspn(text + word + gap, " \t\n") : 0;
+	if (value == 0)
+		return arena_strndup(arena, text, word);
+	*length = word + gap + value;
+	return arena_printf(
+	    arena, "%.*s%.*s", (int)word, text, (int)value, text + word + gap);
+}
+
 static struct cluster *
 read_words(struct arena *arena, struct diags *diags, const char *text)
 {
@@ -220,9 +253,9 @@ read_words(struct arena *arena, struct diags *diags, const char *text)
 	size_t at = 0;
 
 	while (text[at += strspn(text + at, " \t\n")]) {
-		size_t length = strcspn(text + at, " \t\n");
+		size_t length;
 
-		w.word = arena_strndup(arena, text + at, length);
+		w.word = next_word(arena, text + at, &length);
 		w.column = (int)at + 1;
 		read_word(&w);
 		at += length;

@@ -40,6 +40,14 @@ check_level(const struct cluster *cluster, int level, const char *name, int64_t 
 	cr_assert_gt(cluster->levels[level].latency_s.value, 0);
 }
 
+Test(cluster, blanks_behind_a_colon)
+{
+	struct cluster *cluster = text("node: 2 gpu:  4 H100-SXM5-80GB nvlink: 450GB/s");
+
+	cr_assert_eq(cluster->nodes, 2);
+	cr_assert_eq(cluster->gpus_per_node, 4);
+}
+
 Test(cluster, one_node_and_sixteen)
 {
 	struct cluster *one = text("dgx-h100"), *many = text("dgx-h100x16");
@@ -163,6 +171,11 @@ Test(cluster, mistakes_in_texts)
 	    {"H100-SXM5-80GB nvlink:1GB/s xgmi:1GB/s", "given before", NULL, 29},
 	    {"H100-SXM5-80GB B200-SXM-180GB", "a second GPU name", NULL, 16},
 	    {"node:2 gpu:8", "names no GPU", "H100-SXM5-80GB", 0},
+	    {"H100-SXM5-80GB 8", "'8' at column 16 of the cluster text: a number", "'gpu:8'", 16},
+	    {"gpu: 8 H100", "'H100' at column 8", "'H100-PCIe-80GB'", 8},
+	    {"gpu:8 A900", "'A900' at column 7", "moeplan help names", 7},
+	    {"node:2 dgx-h100", "'dgx-h100' at column 8", "'dgx-h100x4' is 4 nodes", 8},
+	    {"H100-SXM5-80GB gpu: ", "'gpu:' at column 16", NULL, 16},
 	    {"H100-SXM5-80GB xgmi:450GB/s", "has NVLink, not xGMI", NULL, 0},
 	    {"L40S-48GB nvlink:450GB/s", "a PCIe card: say with domain:N", NULL, 0},
 	    {"L40S-48GB domain:2", "the rate of the scale-up link of 'L40S-48GB'", NULL, 0},
