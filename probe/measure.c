@@ -5,16 +5,17 @@
  * Each rank: a few steps to warm up, then `steps` steps; the median over steps of every part's
  * sum; then min, median, 90th percentile and max over ranks. Marks stand on the stream that runs
  * the part; marks of two devices are never subtracted. When a step has more parts than there are
- * marks, the rest is taken to last as long as those that were timed.
+ * marks, the rest is taken to last as long as those that were timed. Beside what a part takes stands
+ * how long the computation stands still for it: all of it in line, what is left of it beside.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "probe/measure.h"
+#include "probe/measure_private.h"
 #include "probe/wire.h"
 
-enum { WARM_UP = 2, WARM_UP_TIMED = 5, VALUES = 2 * PARTS + 1 };
+enum { WARM_UP = 2, WARM_UP_TIMED = 5 };
 
 static int
 compare_doubles(const void *a, const void *b)
@@ -49,20 +50,24 @@ spread_of(const double *all, int world, int stride, double *room, struct spread 
 }
 
 static void
+keep_times(const struct part_time times[PARTS][2], double *values)
+{
+	int i;
+
+	for (i = 0; i < 2 * PARTS; i++) {
+		const struct part_time *time = &times[i / 2][i % 2];
+
+		values[i] = time->timed ? time->seconds * (double)time->ran / (double)time->timed : 0;
+	}
+}
+
+static void
 keep_step(struct session *s, double step_s, double *values)
 {
-	int part, way;
-
 	timing_collect(s);
-	values[0] = step_s;
-	for (part = 0; part < PARTS; part++)
-		for (way = 0; way < 2; way++) {
-			const struct part_time *time = &s->parts[part][way];
-
-			values[1 + 2 * part + way] =
-			    time->timed ? time->seconds * (double)time->ran / (double)time->timed
-					: 0;
-		}
+	values[VALUE_STEP] = step_s;
+	keep_times((const struct part_time(*)[2])s->parts, values + VALUE_PARTS);
+	keep_times((const struct part_time(*)[2])s->stalls, values + VALUE_STALLS);
 }
 
 static int
@@ -143,21 +148,25 @@ gather_memory(
 }
 
 static int
-gather_times(struct session *s, const double *mine, struct measured *m)
+gather_times(struct session *s, const double *mine, struct timed *t)
 {
 	double *all = arena_array(s->arena, (size_t)s->world * VALUES, sizeof(*all));
 	double *room = arena_array(s->arena, 2 * (size_t)s->world, sizeof(*room));
-	int part, way;
+	int i;
 
 	if (control_gather(s->control, mine, VALUES * sizeof(*mine), all) != 0)
 		return -1;
 	if (s->rank != 0)
 		return 0;
-	spread_of(all, s->world, VALUES, room, &m->step_s);
-	for (part = 0; part < PARTS; part++)
-		for (way = 0; way < 2; way++)
-			spread_of_part(
-			    all + 1 + 2 * part + way, s->world, room, &m->parts[part][way]);
+	spread_of(all + VALUE_STEP, s->world, VALUES, room, &t->step_s);
+	spread_of(all + VALUE_LOW, s->world, VALUES, room, &t->low_s);
+	spread_of(all + VALUE_HIGH, s->world, VALUES, room, &t->high_s);
+	for (i = 0; i < 2 * PARTS; i++) {
+		spread_of_part(
+		    all + VALUE_PARTS + i, s->world, room, &t->parts[i / 2][i % 2]);
+		spread_of_part(
+		    all + VALUE_STALLS + i, s->world, room, &t->stalls[i / 2][i % 2]);
+	}
 	return 0;
 }
 
@@ -177,51 +186,30 @@ run_steps(struct stage *stage, int64_t steps, double *medians)
 	for (i = 0; i < steps; i++)
 		if (timed_step(stage, (int)i + 1 + warm_up, values + i * VALUES) != 0)
 			return -1;
-	for (v = 0; v < VALUES; v++) {
+	for (v = VALUES - 1; v >= VALUE_STEP; v--) { /* the step's last, for its quartiles */
 		for (i = 0; i < steps; i++)
 			room[i] = values[i * VALUES + v];
 		medians[v] = median(room, steps);
 	}
+	medians[VALUE_LOW] = room[(steps - 1) / 4];
+	medians[VALUE_HIGH] = room[steps - 1 - (steps - 1) / 4];
 	return 0;
 }
 
-double
-overlap_hidden(const struct overlapped *o)
+int
+time_steps(struct stage *stage, int64_t steps, struct timed *timed)
 {
-	double least = o->compute_s < o->comm_s ? o->compute_s : o->comm_s;
-
-	double hidden = least > 0 ? (o->compute_s + o->comm_s - o->both_s) / least : -1;
-
-	if (least > 0 && hidden < 0) /* measured apart: noise may go beyond what there is to hide */
-		return 0;
-	return hidden > 1 ? 1 : hidden;
-}
-
-enum { APART_STEPS = 5 };
-
-/*
- * The step with its data-parallel traffic in the way of the computation, for the share that the
- * planned overlap hides: Tc is the rest of that step, Tm the traffic, Tb the step as planned.
- */
-static int
-measure_apart(struct stage *stage, int64_t steps, struct measured *m)
-{
-	static const enum part traffic[] = {PART_GRADIENTS, PART_PARAMETERS};
-	struct measured *apart = arena_alloc(stage->s->arena, sizeof(*apart));
-	struct overlapped *o = &m->data_parallel_overlap;
 	double medians[VALUES] = {0};
-	size_t i;
 
-	if (!weights_overlap(&stage->weights, false))
-		return 0;
-	if (run_steps(stage, steps < APART_STEPS ? steps : APART_STEPS, medians) != 0 ||
-	    gather_times(stage->s, medians, apart) != 0)
-		return -1;
-	for (i = 0; i < 2; i++) /* whoever comes last waits for nobody */
-		o->comm_s += apart->parts[traffic[i]][0].min + apart->parts[traffic[i]][1].min;
-	o->compute_s = apart->step_s.max - o->comm_s;
-	weights_overlap(&stage->weights, true);
-	return 0;
+	return run_steps(stage, steps, medians) == 0 ? gather_times(stage->s, medians, timed) : -1;
+}
+
+static void
+keep_timed(const struct timed *t, struct measured *m)
+{
+	m->step_s = t->step_s;
+	memcpy(m->parts, t->parts, sizeof(m->parts));
+	memcpy(m->stalls, t->stalls, sizeof(m->stalls));
 }
 
 int
@@ -229,8 +217,9 @@ measure_steps(struct session *s, const struct shape *shape, const struct skew *s
     struct measured *m)
 {
 	struct arena_mark mark = arena_mark(s->arena);
+	struct timed *apart = arena_array(s->arena, OVERLAPPED_KINDS + 1, sizeof(*apart));
+	struct timed *planned = &apart[OVERLAPPED_KINDS];
 	struct memory_account memory = {0};
-	double medians[VALUES] = {0};
 	struct stage stage;
 	int result;
 
@@ -241,14 +230,12 @@ measure_steps(struct session *s, const struct shape *shape, const struct skew *s
 	if (stage_open(&stage, s, shape, skew) != 0)
 		return -1;
 	stage.engine = (enum grouped_engine)m->engine;
-	result = measure_apart(&stage, steps, m);
+	result = overlap_apart(&stage, steps, m, apart);
 	if (result == 0)
-		result = run_steps(&stage, steps, medians);
+		result = time_steps(&stage, steps, planned);
 	account(&stage, s->free_at_start, &memory);
-	if (result == 0)
-		result = gather_times(s, medians, m);
-	if (m->data_parallel_overlap.comm_s > 0)
-		m->data_parallel_overlap.both_s = m->step_s.max;
+	keep_timed(planned, m);
+	overlap_judge(apart, planned, m);
 	if (result == 0)
 		result = gather_memory(s, shape, &memory, m);
 	stage_close(&stage);

@@ -34,16 +34,32 @@ struct memory_account {
 	double outside; /* device memory that went elsewhere: context, libraries, communicators */
 };
 
-/* Seconds of either alone and of both together; 0: nothing to overlap. */
+/*
+ * Seconds of either alone and of both together; 0: nothing to overlap. Of a step's traffic `alone`
+ * is the step with that traffic in line: what it takes there when nobody is waited for, and the
+ * rest. Beside it what it takes as planned, how long the computation stands still for it, and the
+ * hidden share from the quarters of the steps that are kindest to it and unkindest.
+ */
 struct overlapped {
 	double compute_s, comm_s, both_s;
+	double in_step_s, stall_s, hidden_low, hidden_high;
 };
+
+/* What a step may overlap with its computation. */
+enum overlap_kind { OVERLAPPED_EXPERTS, OVERLAPPED_TENSORS, OVERLAPPED_DATA, OVERLAPPED_KINDS };
+struct overlap_row {
+	const char *name; /* in the report */
+	const char *what;
+	enum part parts[2];
+};
+extern const struct overlap_row overlap_rows[OVERLAPPED_KINDS];
 
 struct measured {
 	bool own_shapes; /* the plan's; false: scaled */
 	int64_t micro_batches, steps;
 	struct spread step_s;
 	struct spread parts[PARTS][2];	 /* forward, backward */
+	struct spread stalls[PARTS][2];	 /* how long the computation stands still for it */
 	struct memory_account memory[8]; /* by stage, the first eight */
 	int n_stages;
 	int n_transfers;
@@ -54,7 +70,7 @@ struct measured {
 	int engine;				 /* enum grouped_engine, the faster one */
 	double engine_s[GROUPED_ENGINES];	 /* 0: not there */
 	struct overlapped experts_overlap;	 /* an all-to-all and expert products */
-	struct overlapped data_parallel_overlap; /* in the step: its traffic at the end or beside */
+	struct overlapped in_step[OVERLAPPED_KINDS];
 };
 
 /* Of the shorter of both, the share that takes no time of its own; -1: nothing to overlap. */

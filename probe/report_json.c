@@ -83,6 +83,8 @@ json_parts(struct jsonw *w, const struct session *s, const struct probe_result *
 			jsonw_string(w, "plan_part", part_rows[i].category);
 			jsonw_string(w, "predicted_s", NULL);
 			json_spread(w, "measured_s", &r->measured.parts[i][way]);
+			if (r->measured.stalls[i][way].max > 0)
+				json_spread(w, "stall_s", &r->measured.stalls[i][way]);
 			jsonw_close(w);
 		}
 	jsonw_close(w);
@@ -241,6 +243,12 @@ json_overlap(struct jsonw *w, const char *name, const struct overlapped *o)
 	jsonw_double(w, "communication_s", o->comm_s);
 	jsonw_double(w, "both_s", o->both_s);
 	json_optional(w, "hidden", o->compute_s > 0 && o->comm_s > 0, hidden);
+	if (o->in_step_s > 0) {
+		jsonw_double(w, "in_step_s", o->in_step_s);
+		jsonw_double(w, "stall_s", o->stall_s);
+		json_optional(w, "hidden_low", o->hidden_low >= 0, o->hidden_low);
+		json_optional(w, "hidden_high", o->hidden_high >= 0, o->hidden_high);
+	}
 	jsonw_close(w);
 }
 
@@ -296,6 +304,7 @@ report_json(const struct probe_job *job, const struct session *s, const struct p
 {
 	struct jsonw w = jsonw_new(job->arena);
 	struct verdict_rows v;
+	int kind;
 
 	plan_holds(s->plan, &r->measured, job->options->tolerance, &v);
 	json_head(&w, job, s);
@@ -309,7 +318,8 @@ report_json(const struct probe_job *job, const struct session *s, const struct p
 	json_transfers(&w, s, &r->measured);
 	json_compute(&w, &r->measured);
 	json_overlap(&w, "overlap", &r->measured.experts_overlap);
-	json_overlap(&w, "data_parallel_overlap", &r->measured.data_parallel_overlap);
+	for (kind = 0; kind < OVERLAPPED_KINDS; kind++)
+		json_overlap(&w, overlap_rows[kind].name, &r->measured.in_step[kind]);
 	json_diagnostics(&w, job->diags);
 	jsonw_close(&w);
 	str_add(out, jsonw_end(&w));

@@ -106,7 +106,7 @@ table_plan(struct arena *arena, const struct verdict_rows *v, struct str *out)
 static void
 table_parts(struct arena *arena, const struct measured *m, struct str *out)
 {
-	struct table *table = table_new(arena, 5);
+	struct table *table = table_new(arena, 6);
 	int part, way;
 
 	table_column(table, 0, "measured part", TABLE_LEFT);
@@ -114,6 +114,7 @@ table_parts(struct arena *arena, const struct measured *m, struct str *out)
 	table_column(table, 2, "median", TABLE_RIGHT);
 	table_column(table, 3, "worst", TABLE_RIGHT);
 	table_column(table, 4, "rank", TABLE_RIGHT);
+	table_column(table, 5, "waited for", TABLE_RIGHT);
 	for (part = 0; part < PARTS; part++)
 		for (way = 0; way < 2; way++) {
 			const struct spread *spread = &m->parts[part][way];
@@ -126,6 +127,9 @@ table_parts(struct arena *arena, const struct measured *m, struct str *out)
 			table_cell(table, units_seconds(arena, spread->median));
 			table_cell(table, units_seconds(arena, spread->max));
 			table_cellf(table, "%d", spread->worst_rank);
+			if (m->stalls[part][way].max > 0)
+				table_cell(
+				    table, units_seconds(arena, m->stalls[part][way].median));
 		}
 	table_print(table, out, 0);
 }
@@ -267,11 +271,25 @@ line_overlap(const struct overlapped *o, const char *what, struct str *out)
 		    100 * overlap_hidden(o), what);
 }
 
+/* The share, its range, and what the traffic takes in line, as planned, and of the step. */
+static void
+line_in_step(struct arena *arena, const struct overlapped *o, const char *what, struct str *out)
+{
+	if (overlap_hidden(o) < 0)
+		return;
+	str_addf(out, "overlap  %.0f %% (%.0f to %.0f %%) of %s is hidden in the step: %s in line, ",
+	    100 * overlap_hidden(o), 100 * o->hidden_low, 100 * o->hidden_high, what,
+	    units_seconds(arena, o->comm_s));
+	str_addf(out, "%s beside computation, which waits %s for it\n",
+	    units_seconds(arena, o->in_step_s), units_seconds(arena, o->stall_s));
+}
+
 static void
 report_times(const struct probe_job *job, const struct session *s, const struct probe_result *r,
     const struct verdict_rows *v, struct str *out)
 {
 	const struct measured *m = &r->measured;
+	int kind;
 
 	str_addf(out, "\nstep     %s for %lld of %lld micro-batches, %lld steps\n",
 	    units_seconds(job->arena, m->step_s.max), (long long)m->micro_batches,
@@ -285,8 +303,8 @@ report_times(const struct probe_job *job, const struct session *s, const struct 
 	if (!s->backend.ops->times_count)
 		return;
 	line_overlap(&m->experts_overlap, "all-to-all and expert products", out);
-	line_overlap(
-	    &m->data_parallel_overlap, "data-parallel traffic and the rest of the step", out);
+	for (kind = 0; kind < OVERLAPPED_KINDS; kind++)
+		line_in_step(job->arena, &m->in_step[kind], overlap_rows[kind].what, out);
 }
 
 static void

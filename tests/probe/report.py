@@ -26,6 +26,16 @@ if sys.argv[2] == "one-expert":
     assert tokens["ranks_without"] > 0 and tokens["max_over_mean"] > 2, tokens
 if sys.argv[2] in ("ep2-edp2", "no-overlap"):
     assert ("data_parallel_overlap" in report) == (sys.argv[2] == "ep2-edp2"), report
+# What the plan overlaps also ran in line, so that the hidden share can be told.
+hidden = {"expert_overlap": ("pairs", "beside", "all-overlap"),
+          "tensor_parallel_overlap": ("tp-overlap", "tp4-overlap", "all-overlap")}
+for name, layouts in hidden.items():
+    assert (name in report) == any(word in sys.argv[2] for word in layouts), (name, report.keys())
+    if name in report:
+        assert report[name]["communication_s"] > 0 and report[name]["in_step_s"] > 0, report[name]
+        assert 0 <= report[name]["hidden"] <= 1, report[name]
+waited_for = {part["name"] for part in report["parts"] if "stall_s" in part}
+assert not waited_for & {"attention", "experts", "mlp", "norm", "router", "permute"}, waited_for
 measured = {part["name"] for part in report["parts"]}
 assert {"embedding", "attention", "router", "permute", "experts", "head_and_loss",
         "optimizer"} <= measured, measured
