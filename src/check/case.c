@@ -388,12 +388,25 @@ gather_alternatives(struct reader *r)
 		config_add(&r->out->config, r->arena, "alternatives", list);
 }
 
+/* torchtitan and FSDP share out weights, gradients and optimizer unless they are told not to. */
+static bool
+shards_all(const struct check_case *c)
+{
+	const char *name = c->framework;
+
+	if (c->other)
+		return strncmp(name, "fsdp", 4) == 0 || strncmp(name, "FSDP", 4) == 0;
+	return c->config.strategy.framework == FRAMEWORK_TORCHTITAN;
+}
+
 static void
 settle_framework(struct reader *r, bool whole_experts)
 {
 	struct strategy *s = &r->out->config.strategy;
 
 	s->framework_version = r->out->config.version;
+	if (s->zero < 0 && shards_all(r->out))
+		s->zero = 3;
 	if (s->framework != FRAMEWORK_MEGATRON || r->out->other || s->etp > 0)
 		return;
 	s->etp = whole_experts && s->ep > 1 ? 1 : s->tp > 0 ? s->tp : 1;
@@ -407,6 +420,8 @@ start_framework(struct reader *r, const struct doc *doc)
 
 	r->out->framework = text;
 	r->out->other = !known;
+	if (!known && doc)
+		config_add(&r->out->config, r->arena, "framework_name", doc);
 	if (!known)
 		return false;
 	r->out->config.strategy.framework = known->framework;

@@ -47,6 +47,33 @@ shaped_model(struct arena *arena, const struct config *config)
 	return model;
 }
 
+/* Layers of a virtual stage say how many of them a stage has. */
+static void
+settle_virtual_stages(struct config *config)
+{
+	struct strategy *s = &config->strategy;
+	int64_t each = setting_size(config, "num_layers_per_virtual_pipeline_stage");
+	int64_t said = setting_size(config, "num_layers"), pp = s->pp > 0 ? s->pp : 1;
+	int64_t layers = said > 0 ? said : config->model ? config->model->layers : 0;
+
+	if (each > 0 && s->vpp == 0 && layers > 0 && layers % pp == 0 && layers / pp % each == 0)
+		s->vpp = layers / pp / each;
+}
+
+/* verl counts its batches in prompts: an optimizer step has as many answers to each. */
+static void
+settle_prompts(struct config *config)
+{
+	int64_t answers = setting_size(config, "rollout_n");
+	int64_t mini = setting_size(config, "ppo_mini_batch_size");
+	int64_t prompts = mini > 0 ? mini : setting_size(config, "train_batch_size");
+
+	if (prompts > 0 && answers > 0 && setting_size(config, "train_batch_size") > 0)
+		config->strategy.global_batch = prompts * answers;
+	else if (mini > 0)
+		config->strategy.global_batch = 0;
+}
+
 void
 case_settle_model(struct arena *arena, struct config *config)
 {
@@ -59,4 +86,6 @@ case_settle_model(struct arena *arena, struct config *config)
 		config->model = NULL;
 	if (!config->model)
 		config->model = shaped_model(arena, config);
+	settle_virtual_stages(config);
+	settle_prompts(config);
 }

@@ -11,7 +11,7 @@
 /* clang-format off */
 const struct case_names case_names[] = {
 	{"gpus", "n_gpus total_gpus gpu_count"},
-	{"tp", "tensor_model_parallel_size tensor_parallel_degree tp_degree"},
+	{"tp", "tensor_model_parallel_size tensor_parallel_degree tp_degree mp_size mp"},
 	{"cp", "context_parallel_degree cp_degree"},
 	{"pp", "pipeline_model_parallel_size pipeline_parallel_degree pp_degree"},
 	{"vpp", "num_virtual_stages_per_pipeline_rank"},
@@ -25,12 +25,16 @@ const struct case_names case_names[] = {
 	{"gpus_per_node", "devices_per_node"},
 	{"seq", "seq_length seqlen sequence_length max_seq_len max_length cutoff_len"},
 	{"mbs", "micro_bs micro_batch_size_per_gpu per_device_train_batch_size "
-	    "per_device_batch_size"},
+	    "per_device_batch_size ppo_micro_batch_size_per_gpu"},
+	{"rollout_n", "n_samples_per_prompt samples_per_prompt num_generations"},
+	{"ppo_mini_batch_size", "mini_batch_size ppo_mini_bsz"},
 	{"gbs", "global_bs train_global_batch_size total_batch_size"},
 	{"grad_accum", "gradient_accumulation grad_acc accumulate_grad_batches"},
 	{"zero", "zero_optimization_stage stage"},
 	{"dist_opt", "use_distributed_optimizer distributed_optimizer"},
-	{"fully_sharded", "fsdp"},
+	{"fully_sharded", "fsdp full_shard fully_shard"},
+	{"ulysses_sequence_parallel_size", "ulysses ulysses_size ulysses_degree "
+	    "ulysses_sequence_parallel"},
 	{"optimizer_cpu_offload", "cpu_offload"},
 	{"version", "framework_version megatron_version megatron_core_version mcore core "
 	    "deepspeed_version torchtitan_version"},

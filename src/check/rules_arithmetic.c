@@ -79,6 +79,52 @@ const struct rule rules_arithmetic[] = {
 		.source = "every framework that splits attention by heads",
 	},
 	{
+		.id = "ARI-022", .frameworks = RULE_OTHER, .severity = SEVERITY_ERROR,
+		.when = "tp > 1 and in(given(framework_name, ''), 'hf', 'transformers', "
+		    "'huggingface', 'accelerate', 'trl', 'axolotl', 'fsdp', 'fsdp2')",
+		.require = "kv_heads % tp == 0",
+		.message = "{kv_heads} KV heads are not a multiple of TP {tp} (remainder "
+		    "{kv_remainder: kv_heads % tp}): the tensor parallelism of Transformers cuts "
+		    "the projection by columns and makes no copies of a head",
+		.hint = "use TP of {valid_tp: divisors(kv_heads)}",
+		.source = "huggingface/transformers#48307, pytorch/torchtitan#932",
+	},
+	{
+		.id = "ARI-023", .severity = SEVERITY_ERROR, .when = "said(ppo_mini_batch_size)",
+		.require = "train_batch_size >= ppo_mini_batch_size : 'train_batch_size "
+		    "{train_batch_size} is below ppo_mini_batch_size {ppo_mini_batch_size}'; "
+		    "train_batch_size % ppo_mini_batch_size == 0 : '{train_batch_size} prompts are "
+		    "not a multiple of ppo_mini_batch_size {ppo_mini_batch_size}, {remainder: "
+		    "train_batch_size % ppo_mini_batch_size} left over'; ppo_mini_batch_size % dp "
+		    "== 0 or (ppo_mini_batch_size * rollout_n) % dp == 0 : 'a mini-batch of "
+		    "{mini_batch: ppo_mini_batch_size * rollout_n} answers does not divide over DP "
+		    "{dp}, {remainder: (ppo_mini_batch_size * rollout_n) % dp} left over'; "
+		    "on(use_dynamic_bsz) or train_batch_size % (dp * micro_batch) == 0 or "
+		    "(train_batch_size * rollout_n) % (dp * micro_batch) == 0 : '{real_batch: "
+		    "train_batch_size * rollout_n} answers are not a multiple of micro-batch "
+		    "{micro_batch} x DP {dp} = {minimal_batch: dp * micro_batch}'",
+		.message = "batches of verl: {problem}",
+		.hint = "make prompts a multiple of mini-batches, and their answers of DP x "
+		    "micro-batch",
+		.source = "verl-project/verl v0.9.0 verl/utils/config.py, "
+		    "verl/workers/engine_workers.py, verl/utils/tensordict_utils.py",
+	},
+	{
+		.id = "ARI-024", .severity = SEVERITY_ERROR,
+		.when = "said(num_steps_per_rollout) and said(rollout_batch_size) and "
+		    "set(global_batch)",
+		.require = "global_batch == floor(rollout_batch_size * "
+		    "given(n_samples_per_prompt, rollout_n) / "
+		    "num_steps_per_rollout)",
+		.message = "a global batch of {global_batch} is not {rollout_batch_size} prompts x "
+		    "{answers: given(n_samples_per_prompt, rollout_n)} answers / "
+		    "{num_steps_per_rollout} steps = {fix_gbs: "
+		    "floor(rollout_batch_size * given(n_samples_per_prompt, rollout_n) / "
+		    "num_steps_per_rollout)}",
+		.hint = "leave one of the two out",
+		.source = "THUDM/slime slime/utils/arguments.py",
+	},
+	{
 		.id = "ARI-012", .severity = SEVERITY_ERROR,
 		.when = "redundant > 0 and not said(placement) and given(slots_per_gpu, 0) > 0",
 		.require = "slots_per_gpu * world == experts + redundant : '{experts} experts + "

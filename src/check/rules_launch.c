@@ -64,8 +64,7 @@ const struct rule rules_launch[] = {
 	{
 		.id = "LAU-011", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "in(given(launcher, ''), 'srun', 'mpirun') and world > 1 and not "
-		    "scripted and not said(container_image) and not (launcher == 'mpirun' and "
-		    "framework == "
+		    "said(container_image) and not (launcher == 'mpirun' and framework == "
 		    "'deepspeed')",
 		.require = "(set(env_world) or stated('WORLD_SIZE')) and (set(master_addr) or "
 		    "stated('MASTER_ADDR'))",
@@ -110,14 +109,11 @@ const struct rule rules_launch[] = {
 		.when = "set(env_world) and launch_nodes > 1 and not (launch_read and "
 		    "in(given(launcher, ''), 'torchrun', 'deepspeed', 'accelerate'))",
 		.require = "env_world != launch_nodes or given(launch_procs, given(gpus_per_node, "
-		    "2)) == "
-		    "1 or world == launch_nodes",
+		    "2)) == 1 or world == launch_nodes",
 		.message = "WORLD_SIZE {env_world} is the number of nodes, {launch_nodes} x "
 		    "{given(launch_procs, given(gpus_per_node, world / launch_nodes))} processes "
-		    "are "
-		    "meant: some platforms set it so, and torchrun overwrites it, other launchers "
-		    "do "
-		    "not",
+		    "are meant: some platforms set it so, and torchrun overwrites it, other "
+		    "launchers do not",
 		.hint = "set WORLD_SIZE={fix_world: launch_nodes * given(launch_procs, "
 		    "given(gpus_per_node, world / launch_nodes))} || set WORLD_SIZE to nodes x "
 		    "processes a node",
@@ -222,8 +218,7 @@ const struct rule rules_launch[] = {
 	{
 		.id = "LAU-025", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "in(given(launcher, ''), 'torchrun', 'accelerate') and launch_nodes > 0",
-		.require = "not (agents > 0 and agents_per_node == 1) or agents == launch_nodes or "
-		    "said(nodelist) or said(relative) : "
+		.require = "not (agents > 0 and agents_per_node == 1) or agents == launch_nodes : "
 		    "'{outer} starts {agents} of it'; set(outer) or launch_nodes == 1 or not "
 		    "job_nodes > 1 : 'the script of the job runs on its first node alone, no srun "
 		    "starts {launcher} on the others'; launch_nodes <= job_nodes : 'the job has "
@@ -300,13 +295,12 @@ const struct rule rules_launch[] = {
 	},
 	{
 		.id = "LAU-030", .severity = SEVERITY_WARNING, .silent = true,
-		.when = "launch_read and launch_gpus > 0 and not scripted and not "
-		    "stated('CUDA_VISIBLE_DEVICES')",
-		.require = "launch_procs >= launch_gpus : '{launch_procs} of {launch_gpus} GPUs of "
-		    "a "
-		    "node'; launch_nodes >= job_nodes or agents > 0 or launcher != 'torchrun' : "
-		    "'{launch_nodes} of {job_nodes} nodes'",
-		.message = "{problem} are used: the others of the job are paid for and idle",
+		.when = "launch_read and launch_gpus > 0 and not stated('CUDA_VISIBLE_DEVICES')",
+		.require = "launch_procs >= launch_gpus : '{launch_procs} processes on "
+		    "{launch_gpus} "
+		    "GPUs of a node'; launch_nodes >= job_nodes or agents > 0 or launcher != "
+		    "'torchrun' : '{launch_nodes} of {job_nodes} nodes'",
+		.message = "{problem}: the others of the job are paid for and idle",
 		.hint = "ask for what is used, or start a process on each GPU",
 		.source = "Slurm sbatch(1)",
 	},

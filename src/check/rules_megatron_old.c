@@ -30,6 +30,25 @@ const struct rule rules_megatron_old[] = {
 		    "megatron/core/transformer/transformer_config.py",
 	},
 	{
+		.id = "MEG-140", .frameworks = ON_MEGATRON, .until = "0.8",
+		.severity = SEVERITY_ERROR, .when = "vpp > 1", .require = "pp > 2",
+		.message = "virtual stages (VPP {vpp}) need PP 3 or more before 0.8, PP is {pp}",
+		.hint = "use more stages, or 0.8 or newer, where {pp} stages do",
+		.source = "NVIDIA/Megatron-LM core_v0.7.0 megatron/training/arguments.py; "
+		    "NVIDIA/Megatron-LM#750",
+	},
+	{
+		.id = "MEG-141", .frameworks = ON_MEGATRON, .since = "0.12", .until = "0.13",
+		.severity = SEVERITY_ERROR, .when = "num_distributed_optimizer_instances > 1",
+		.require = "ep == 1",
+		.message = "{num_distributed_optimizer_instances} distributed-optimizer instances "
+		    "do not go with experts over EP {ep} in 0.12",
+		.hint = "use one instance, or 0.13 or newer",
+		.source = "NVIDIA/Megatron-LM core_v0.12.0 "
+		    "megatron/core/distributed/distributed_data_parallel.py; "
+		    "NVIDIA/Megatron-LM#1526",
+	},
+	{
 		.id = "MEG-113", .frameworks = ON_MEGATRON, .until = "0.12",
 		.severity = SEVERITY_ERROR, .when = "said(moe_expert_capacity_factor)",
 		.require = "in(get(moe_token_dispatcher_type, 'allgather'), 'alltoall', "
