@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "probe/control_private.h"
 #include "probe/launch.h"
 #include "probe/probe_run.h"
 #include "tests/probe/fake_cuda.h"
@@ -274,9 +275,13 @@ spy_depend(struct backend *b, enum stream later, enum stream earlier)
 	return real->depend(b, later, earlier);
 }
 
+static struct session *stopping; /* stops for ever in its next backward pass */
+
 static int
 spy_gemm(struct backend *b, const struct gemm *gemm)
 {
+	while (stopping && strncmp(stopping->control->own.phase, "backward of", 11) == 0)
+		sleep(1);
 	rows.products++;
 	others.products++;
 	return real->gemm(b, gemm);
@@ -324,15 +329,15 @@ travel_is_planned(const struct probe_plan *plan)
 
 static const char *plan_path;
 static unsigned seed;
-static bool stuck; /* rank 1 stops behind the numerics */
+static bool stuck; /* rank 1 stops in a step that is timed */
 
 enum { STUCK_S = 5 };
 
 static void
-stop_for_ever(struct session *s, const char *phase)
+stop_in_a_step(struct session *s, const char *phase)
 {
-	while (s->rank == 1 && strcmp(phase, "numerics") == 0)
-		sleep(1);
+	if (s->rank == 1 && strcmp(phase, "numerics") == 0)
+		stopping = s;
 }
 
 /* What is on the device is named, not the wait for it. */
@@ -365,7 +370,7 @@ run_rank(void *context, const struct identity *identity, int listener)
 	    .identity = *identity,
 	    .listener = listener,
 	    .print = stuck ? judge_last_words : NULL,
-	    .between = stuck ? stop_for_ever : NULL};
+	    .between = stuck ? stop_in_a_step : NULL};
 	struct str out = str_new(arena);
 	enum probe_status status;
 
