@@ -108,6 +108,14 @@ control_fail(struct control *c, const char *format, ...)
 	return -1;
 }
 
+void
+control_remark(struct control *c, const char *text)
+{
+	pthread_mutex_lock(&c->lock);
+	copy_text(c->remark, sizeof(c->remark), text);
+	pthread_mutex_unlock(&c->lock);
+}
+
 const char *
 control_reason(struct control *c)
 {

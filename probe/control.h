@@ -67,6 +67,8 @@ const char *control_reason(struct control *control);
 /* This rank cannot go on: tells everybody. Returns -1. */
 int control_fail(struct control *control, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* On rank 0: what its account of a time-out adds. */
+void control_remark(struct control *control, const char *text);
 /* Waits for rank 0's account of a failure, prints it once and ends the process with 3. */
 _Noreturn void control_die(struct control *control);
 

@@ -102,6 +102,8 @@ control_describe(struct control *c, const char *why, char text[CONTROL_TEXT])
 		used += (size_t)snprintf(text + used, CONTROL_TEXT - used, "\n  %s %s: %s",
 		    strpbrk(list, "-,") ? "ranks" : "rank", list, states[i]);
 	}
+	if (c->remark[0] && strstr(why, "time-out") && used + 1 < CONTROL_TEXT)
+		snprintf(text + used, CONTROL_TEXT - used, "\n  %s", c->remark);
 	free(which);
 }
 

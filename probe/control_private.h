@@ -48,7 +48,7 @@ struct control {
 	bool brief;
 	struct stop_request *stop_request;
 	double stop_wanted_s;
-	char reason[CONTROL_TEXT];
+	char reason[CONTROL_TEXT], remark[256];
 	double failed_s, since_s, next_beat_s;
 	struct state own;
 	char master[64]; /* the address of rank 0 */

@@ -88,6 +88,30 @@ make_streams(struct cuda *c)
  */
 enum { ORDERED_SINCE = 12030, ORDERED_SINCE_NCCL = 22600 };
 
+static const char order_variable[] = "NCCL_LAUNCH_ORDER_IMPLICIT";
+
+static void
+remark_order(struct cuda *c, int driver, int runtime)
+{
+	const char *set = getenv(order_variable);
+	int nccl = cuda_nccl_version();
+
+	if (set && strcmp(set, "0") != 0)
+		return;
+	if (set)
+		snprintf(c->remark, sizeof(c->remark),
+		    "%s is 0: NCCL does not start several groups' operations in the host's order, "
+		    "and ranks may wait for each other for ever",
+		    order_variable);
+	else
+		snprintf(c->remark, sizeof(c->remark),
+		    "NCCL %d.%d.%d, driver for CUDA %d.%d and CUDA %d.%d do not start several "
+		    "groups' operations in the host's order, and ranks may wait for each other for "
+		    "ever: NCCL 2.26 and CUDA 12.3 do",
+		    nccl / 10000, nccl % 10000 / 100, nccl % 100, driver / 1000,
+		    driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+}
+
 static int
 order_launches(struct cuda *c)
 {
@@ -98,7 +122,8 @@ order_launches(struct cuda *c)
 		return -1;
 	if (driver >= ORDERED_SINCE && runtime >= ORDERED_SINCE &&
 	    cuda_nccl_version() >= ORDERED_SINCE_NCCL)
-		setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+		setenv(order_variable, "1", 0);
+	remark_order(c, driver, runtime);
 	return 0;
 }
 
@@ -163,7 +188,7 @@ cuda_describe(struct backend *b, struct device_facts *facts)
 	struct cudaDeviceProp properties;
 	const char *pretended = getenv("NCCL_HOSTID");
 	size_t available = 0, total = 0;
-	int nccl = cuda_nccl_version(), runtime = 0;
+	int nccl = cuda_nccl_version(), runtime = 0, driver = 0;
 
 	memset(facts, 0, sizeof(*facts));
 	gethostname(facts->host, sizeof(facts->host) - 1);
@@ -180,8 +205,11 @@ cuda_describe(struct backend *b, struct device_facts *facts)
 	cudaGetDeviceCount(&facts->visible);
 	facts->partitioned = strstr(facts->name, "MIG") != NULL;
 	cudaRuntimeGetVersion(&runtime);
-	snprintf(facts->library, sizeof(facts->library), "CUDA %d.%d, NCCL %d.%d.%d",
-	    runtime / 1000, runtime % 1000 / 10, nccl / 10000, nccl % 10000 / 100, nccl % 100);
+	cudaDriverGetVersion(&driver);
+	snprintf(facts->library, sizeof(facts->library),
+	    "CUDA %d.%d (driver for %d.%d), NCCL %d.%d.%d", runtime / 1000, runtime % 1000 / 10,
+	    driver / 1000, driver % 1000 / 10, nccl / 10000, nccl % 10000 / 100, nccl % 100);
+	snprintf(facts->remark, sizeof(facts->remark), "%s", c->remark);
 }
 
 /* --- memory ------------------------------------------------------------------------------- */

@@ -36,6 +36,7 @@ struct cuda {
 	struct comm *last[STREAMS]; /* whose operation was posted last; its state is the stream's */
 	struct comm *child;	    /* of a split that is going on */
 	const void **pointers;	    /* on the device, 3 * CUDA_MAX_GROUPED */
+	char remark[256]; /* see device_facts */
 	char error[PROBE_TEXT_MAX];
 };
 

@@ -14,7 +14,7 @@
  * Three element types: activations and weights ("act": the backend's own type),
  * float for gradients, optimizer state and gates, int32_t for row numbers.
  */
-enum { PROBE_ABI = 4, PROBE_ID_BYTES = 128, PROBE_TEXT_MAX = 512 };
+enum { PROBE_ABI = 5, PROBE_ID_BYTES = 128, PROBE_TEXT_MAX = 512 };
 
 enum stream {
 	STREAM_COMPUTE,
@@ -92,6 +92,7 @@ struct device_facts {
 	bool partitioned; /* MIG */
 	bool pretended;	  /* `host` is NCCL_HOSTID: ranks that share a GPU on purpose */
 	char library[96]; /* versions, for the report */
+	char remark[256]; /* what may make the step wait for ever here, or "" */
 };
 
 struct backend;

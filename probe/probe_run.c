@@ -100,6 +100,21 @@ check_memory(struct session *s, const struct device_facts *facts)
 	    facts->bus_id, most / 0x1p30);
 }
 
+/* The first rank's that has one: versions may differ from node to node. */
+static void
+take_remark(struct probe_job *job, struct session *s, const struct device_facts *all)
+{
+	struct loc nowhere = {NULL, 0, 0};
+	int i;
+
+	for (i = 0; i < s->world && !all[i].remark[0]; i++)
+		;
+	if (i == s->world)
+		return;
+	control_remark(s->control, all[i].remark);
+	diag_add(job->diags, nowhere, NULL, SEVERITY_NOTE, "rank %d: %s", i, all[i].remark);
+}
+
 static int
 meet_devices(struct probe_job *job, struct session *s, struct probe_result *result)
 {
@@ -117,6 +132,7 @@ meet_devices(struct probe_job *job, struct session *s, struct probe_result *resu
 	    control_gather(s->control, &facts, sizeof(facts), all) != 0)
 		return -1;
 	if (s->rank == 0) {
+		take_remark(job, s, all);
 		result->device = all[0];
 		result->hosts = count_hosts(all, s->world);
 		if (check_devices(s, all) != 0)

@@ -234,6 +234,33 @@ try_call(size_t i)
 	_exit(WRONG);
 }
 
+/* --- what the versions at hand cannot do ---------------------------------------------------- */
+
+/* An old driver cannot order launches, and the probe says so. */
+static int
+try_driver(int version, const char *says)
+{
+	struct device_facts facts;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child != 0)
+		return child_status(child);
+	unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+	fake_driver_version = version;
+	fake_rank(0, 1);
+	backend.ops = fake_backend();
+	if (backend.ops->open(&backend, 0, 1, 0) != 0)
+		_exit(WRONG);
+	backend.ops->describe(&backend, &facts);
+	if (says[0] ? strstr(facts.remark, says) != NULL : !facts.remark[0])
+		_exit(RIGHT);
+	printf("  it says '%s'\n", facts.remark);
+	fflush(stdout);
+	_exit(WRONG);
+}
+
 /* --- what is posted while rows travel ------------------------------------------------------ */
 
 static const struct backend_ops *real;
@@ -420,6 +447,8 @@ main(int argc, char **argv)
 		snprintf(text, sizeof(text), " (%d.)", calls[i].nth);
 		verdict(calls[i].function, text, try_call(i), calls[i].says ? RIGHT : GOES_ON);
 	}
+	verdict("a driver", " of today", try_driver(13000, ""), RIGHT);
+	verdict("a driver", " of long ago", try_driver(12020, "driver for CUDA 12.2"), RIGHT);
 	for (n = 1; n < argc; n++)
 		run_plan(argv[n], PROBE_YES);
 	stuck = true;

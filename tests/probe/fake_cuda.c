@@ -458,10 +458,12 @@ cudaRuntimeGetVersion(int *version)
 	return cudaSuccess;
 }
 
+int fake_driver_version = 13000;
+
 cudaError_t
 cudaDriverGetVersion(int *version)
 {
-	*version = 13000;
+	*version = fake_driver_version;
 	return fake_failing("cudaDriverGetVersion") ? cudaErrorInitializationError : cudaSuccess;
 }
 

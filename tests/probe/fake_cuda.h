@@ -21,6 +21,8 @@ void fake_rank(int rank, unsigned seed);
 /* The backend's table, which says that times mean nothing: it measures little. */
 const struct backend_ops *fake_backend(void);
 
+/* What cudaDriverGetVersion() says. */
+extern int fake_driver_version;
 /* From the n-th call on (1: the next) this function fails; NULL: none does. */
 void fake_fail(const char *function, int n);
 /* What was done that a GPU would punish, "" when nothing was. */
