@@ -53,11 +53,27 @@ setting_is_spelling(const char *name)
 	return false;
 }
 
+/* What differs between nodes and runs, and is a number or a name there whatever it is. */
+static bool
+is_of_run(const struct unresolved *what)
+{
+	static const char *const names[] = {"RANK", "LOCAL_RANK", "NODE_RANK", "node_rank",
+	    "machine_rank", "MASTER_ADDR", "MASTER_PORT", "master_addr", "master_port",
+	    "rdzv_endpoint", "main_process_ip", "main_process_port", NULL};
+
+	for (int i = 0; what->setting && what->form == CONFIG_NUMBERS && names[i]; i++)
+		if (strcmp(names[i], what->setting) == 0)
+			return true;
+	return false;
+}
+
 bool
 setting_matters(const struct unresolved *what)
 {
 	const struct key *key = what->setting ? import_key(what->form, what->setting) : NULL;
 
+	if (is_of_run(what))
+		return false;
 	if (!what->setting || (key && key->term))
 		return true;
 	for (const struct term *term = terms; term->name; term++)

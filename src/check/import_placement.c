@@ -58,12 +58,22 @@ torchrun_nodes(const struct config *config)
 	return most;
 }
 
+/* --nproc-per-node gpu: as many as it sees. */
+static bool
+is_each_gpu(const char *word)
+{
+	return word && (strcmp(word, "gpu") == 0 || strcmp(word, "auto") == 0);
+}
+
 static struct ranks
 from_torchrun(const struct config *config)
 {
 	struct ranks ranks = {.nodes = torchrun_nodes(config)};
 
 	ranks.per_node = number(config, "nproc_per_node");
+	if (ranks.per_node == 0 &&
+	    is_each_gpu(import_word(config, CONFIG_NUMBERS, "nproc_per_node")))
+		ranks.per_node = config->launch.gpus_per_node;
 	/* one torchrun a node: Slurm's nodes when the number was computed from them */
 	if (ranks.nodes == 0 && !strchr(import_word(config, CONFIG_NUMBERS, "nnodes")
 					    ? import_word(config, CONFIG_NUMBERS, "nnodes")
@@ -163,6 +173,7 @@ static struct ranks
 from_deepspeed(const struct config *config)
 {
 	struct ranks ranks = {number(config, "num_nodes"), number(config, "num_gpus"), 0};
+	int64_t visible = visible_gpus(config);
 
 	if (config->launch.hostfile)
 		return from_hostfile(config);
@@ -175,7 +186,7 @@ from_deepspeed(const struct config *config)
 	if (ranks.nodes == 1 && ranks.per_node == 0 && !is_there(config, "include") &&
 	    !is_there(config, "exclude") && !is_there(config, "num_gpus") &&
 	    !is_there(config, "hostfile"))
-		ranks.per_node = visible_gpus(config);
+		ranks.per_node = visible > 0 ? visible : config->launch.gpus_per_node;
 	return ranks;
 }
 
@@ -258,17 +269,18 @@ void
 import_conclude_launch(struct import *in)
 {
 	struct config *config = in->config;
-	struct ranks ranks = from_launcher(config);
+	struct ranks ranks;
 	int64_t planned = config->strategy.world;
 	const struct doc *said = import_value(config, CONFIG_PLAN, "world_size");
 
+	read_slurm(config);
+	ranks = from_launcher(config);
 	config->launch.nodes = ranks.nodes;
 	config->launch.processes_per_node = ranks.per_node;
 	config->launch.master_addr = NULL;
 	config->launch.master_port = 0;
 	read_addresses(config);
 	read_environment(config);
-	read_slurm(config);
 	read_hosts(in);
 	if (ranks.world == 0 && ranks.nodes > 0 && ranks.per_node > 0)
 		ranks.world = ranks.nodes * ranks.per_node;

@@ -21,6 +21,52 @@ shell_define_batch(struct shell *shell, size_t origin)
 		shell_define(shell, of_task[i], "0", origin);
 }
 
+/* Variables of a step that options of srun change, beside those of its job. */
+static const struct {
+	const char *option, *variable;
+} of_step[] = {
+    {"-N", "SLURM_NNODES"},
+    {"--nodes", "SLURM_NNODES"},
+    {"-N", "SLURM_NTASKS"},
+    {"--nodes", "SLURM_NTASKS"},
+    {"-n", "SLURM_NTASKS"},
+    {"--ntasks", "SLURM_NTASKS"},
+    {"-N", "SLURM_NPROCS"},
+    {"--nodes", "SLURM_NPROCS"},
+    {"-n", "SLURM_NPROCS"},
+    {"--ntasks", "SLURM_NPROCS"},
+    {"--ntasks-per-node", "SLURM_NTASKS"},
+    {"--ntasks-per-node", "SLURM_NPROCS"},
+    {"--ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
+};
+
+/* "--nodes", "--nodes=4", "-N4" */
+static bool
+is_option(const char *word, const char *option)
+{
+	size_t length = strlen(option);
+
+	if (strncmp(word, option, length) != 0)
+		return false;
+	return word[length] == '\0' || (option[1] == '-' ? word[length] == '=' : word[1] != '-');
+}
+
+static void
+forget(struct shell *shell, const char *name)
+{
+	if (shell_variable(shell, name, false))
+		shell_unset(shell, name);
+}
+
+static void
+forget_step(struct shell *shell, const struct shell_words *outer)
+{
+	for (size_t w = 0; w < outer->count; w++)
+		for (size_t i = 0; i < sizeof(of_step) / sizeof(of_step[0]); i++)
+			if (is_option(outer->items[w].bytes, of_step[i].option))
+				forget(shell, of_step[i].variable);
+}
+
 static bool
 starts_tasks(const struct shell_words *outer)
 {
@@ -47,8 +93,8 @@ shell_enter_task(struct shell *shell, const struct shell_words *outer)
 		return before;
 	shell->task = true;
 	for (int i = 0; of_task[i]; i++)
-		if (shell_variable(shell, of_task[i], false))
-			shell_unset(shell, of_task[i]);
+		forget(shell, of_task[i]);
+	forget_step(shell, outer);
 	return before;
 }
 
