@@ -21,13 +21,19 @@ refuse_plan(struct diags *diags, const char *target, const char *reason)
 	return NULL;
 }
 
-const char *
-find_obstacle(const struct obstacle *table, const struct plan_view *plan)
+bool
+refuse_obstacles(struct diags *diags, const char *target, const struct obstacle *table,
+    const struct plan_view *plan)
 {
-	for (; table->applies; table++)
-		if (table->applies(plan))
-			return table->text;
-	return NULL;
+	bool any = false;
+
+	for (; table->applies; table++) {
+		if (!table->applies(plan))
+			continue;
+		refuse_plan(diags, target, table->text);
+		any = true;
+	}
+	return any;
 }
 
 /* What a plan for one framework has that no other can be told. */

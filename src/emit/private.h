@@ -31,8 +31,9 @@ struct obstacle {
 	bool (*applies)(const struct plan_view *plan);
 	const char *text;
 };
-/* The first that applies, NULL none; the table ends with a NULL function. */
-const char *find_obstacle(const struct obstacle *table, const struct plan_view *plan);
+/* An error for each that applies; false: none does. The table ends with a NULL function. */
+bool refuse_obstacles(struct diags *diags, const char *target, const struct obstacle *table,
+    const struct plan_view *plan);
 
 /*
  * megatron_strategy.c: every chunk holds equally many layers, so that no layout string is

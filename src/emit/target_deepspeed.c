@@ -360,15 +360,12 @@ emit_deepspeed(
     struct arena *arena, struct diags *diags, const struct plan_view *plan, const char *version)
 {
 	const struct plan_view *view = plan_for(arena, diags, plan, FRAMEWORK_DEEPSPEED, version);
-	const char *obstacle = view ? find_obstacle(obstacles, view) : NULL;
 	struct str config = str_new(arena), client = str_new(arena);
 	const struct key_value *settings;
 	struct emitted *files = NULL;
 
-	if (!view)
+	if (!view || refuse_obstacles(diags, "deepspeed", obstacles, view))
 		return NULL;
-	if (obstacle)
-		return refuse_plan(diags, "deepspeed", obstacle);
 	settings = keys_write(deepspeed_keys, arena, diags, view);
 	if (!settings)
 		return NULL;

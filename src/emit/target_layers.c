@@ -97,7 +97,6 @@ reversed_groups(const struct plan_view *plan)
 }
 
 static const struct obstacle tutel_obstacles[] = {
-    {is_dense, "the model has no experts"},
     {odd_hidden, "Tutel needs an even hidden size"},
     {gated_with_bias, "Tutel's gated experts have no bias"},
     {other_scores, "Tutel's gate is a softmax over all experts, without groups"},
@@ -159,13 +158,14 @@ struct emitted *
 emit_tutel(
     struct arena *arena, struct diags *diags, const struct plan_view *plan, const char *version)
 {
-	const char *obstacle = find_obstacle(tutel_obstacles, plan);
 	struct emitted *files = NULL;
 	struct str out = str_new(arena);
 
 	(void)version;
-	if (obstacle)
-		return refuse_plan(diags, "tutel", obstacle);
+	if (is_dense(plan))
+		return refuse_plan(diags, "tutel", "the model has no experts");
+	if (refuse_obstacles(diags, "tutel", tutel_obstacles, plan))
+		return NULL;
 	add_layer_head(&out, plan);
 	str_addf(&out,
 	    "import torch\nfrom tutel import moe\n\nEXPERT_PARALLEL = %lld\n\n\n"
@@ -204,7 +204,7 @@ other_capacity(const struct plan_view *plan)
 {
 	double capacity = plan->strategy.capacity;
 
-	return capacity < 1 || capacity > 1;
+	return capacity > 0 && (capacity < 1 || capacity > 1);
 }
 
 /* Sequences are the first dimension, of which the layer wants a multiple of its experts. */
@@ -225,7 +225,6 @@ hides_experts(const struct plan_view *plan)
 }
 
 static const struct obstacle fairscale_obstacles[] = {
-    {is_dense, "the model has no experts"},
     {is_not_top_two, "FairScale's gate sends a token to two experts"},
     {other_scores, "FairScale's gate is a softmax over all experts, without groups"},
     {keeps_scores, "FairScale's gate makes the two scores sum to 1"},
@@ -244,13 +243,14 @@ struct emitted *
 emit_fairscale(
     struct arena *arena, struct diags *diags, const struct plan_view *plan, const char *version)
 {
-	const char *obstacle = find_obstacle(fairscale_obstacles, plan);
 	struct emitted *files = NULL;
 	struct str out = str_new(arena);
 
 	(void)version;
-	if (obstacle)
-		return refuse_plan(diags, "fairscale", obstacle);
+	if (is_dense(plan))
+		return refuse_plan(diags, "fairscale", "the model has no experts");
+	if (refuse_obstacles(diags, "fairscale", fairscale_obstacles, plan))
+		return NULL;
 	add_layer_head(&out, plan);
 	str_addf(&out,
 	    "import torch\nfrom fairscale.nn.moe import MOELayer, Top2Gate\n\n"

@@ -194,14 +194,13 @@ struct emitted *
 emit_accelerate(
     struct arena *arena, struct diags *diags, const struct plan_view *plan, const char *version)
 {
-	const char *obstacle = find_obstacle(accelerate_obstacles, plan);
 	const struct strategy *s = &plan->strategy;
 	struct emitted *files = NULL;
 	struct str out = str_new(arena);
 
 	(void)version;
-	if (obstacle)
-		return refuse_plan(diags, "accelerate", obstacle);
+	if (refuse_obstacles(diags, "accelerate", accelerate_obstacles, plan))
+		return NULL;
 	str_addf(&out, "# %s\n# The loss is the model's own, the optimizer Adam.\n",
 	    plan_title(arena, plan));
 	if (is_sharded(plan))
@@ -421,13 +420,12 @@ struct emitted *
 emit_jax(
     struct arena *arena, struct diags *diags, const struct plan_view *plan, const char *version)
 {
-	const char *obstacle = find_obstacle(jax_obstacles, plan);
 	struct emitted *files = NULL;
 	struct str out = str_new(arena);
 
 	(void)version;
-	if (obstacle)
-		return refuse_plan(diags, "jax", obstacle);
+	if (refuse_obstacles(diags, "jax", jax_obstacles, plan))
+		return NULL;
 	str_addf(&out,
 	    "# %s\n# python3 -m maxtext.trainers.pre_train.train maxtext.yml run_name=NAME "
 	    "model_name=MODEL\n"

@@ -145,7 +145,6 @@ backend_of_dense(const struct plan_view *plan)
 }
 
 static const struct obstacle obstacles[] = {
-    {no_flavor, "it has no flavor of this model, and a flavor is where experts and widths are"},
     {no_mtp, "its flavor of this model has no multi-token-prediction layers"},
     {mtp_stages, "multi-token-prediction layers are not split over pipeline stages"},
     {mtp_context, "multi-token-prediction layers have no context parallelism"},
@@ -378,15 +377,18 @@ emit_torchtitan(
     struct arena *arena, struct diags *diags, const struct plan_view *plan, const char *version)
 {
 	const struct plan_view *view = plan_for(arena, diags, plan, FRAMEWORK_TORCHTITAN, version);
-	const char *obstacle = view ? find_obstacle(obstacles, view) : NULL;
 	struct str main_file = str_new(arena), overrides = str_new(arena);
 	const struct key_value *settings;
 	struct emitted *files = NULL;
 
 	if (!view)
 		return NULL;
-	if (obstacle)
-		return refuse_plan(diags, "torchtitan", obstacle);
+	if (no_flavor(view))
+		return refuse_plan(diags, "torchtitan",
+		    "it has no flavor of this model, "
+		    "and a flavor is where experts and widths are");
+	if (refuse_obstacles(diags, "torchtitan", obstacles, view))
+		return NULL;
 	settings = keys_write(torchtitan_keys, arena, diags, view);
 	if (!settings)
 		return NULL;
