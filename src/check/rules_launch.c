@@ -64,7 +64,8 @@ const struct rule rules_launch[] = {
 	{
 		.id = "LAU-011", .severity = SEVERITY_WARNING, .silent = true,
 		.when = "in(given(launcher, ''), 'srun', 'mpirun') and world > 1 and not "
-		    "said(container_image) and not (launcher == 'mpirun' and framework == "
+		    "scripted and not said(container_image) and not (launcher == 'mpirun' and "
+		    "framework == "
 		    "'deepspeed')",
 		.require = "(set(env_world) or stated('WORLD_SIZE')) and (set(master_addr) or "
 		    "stated('MASTER_ADDR'))",
@@ -218,7 +219,8 @@ const struct rule rules_launch[] = {
 	{
 		.id = "LAU-025", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "in(given(launcher, ''), 'torchrun', 'accelerate') and launch_nodes > 0",
-		.require = "not (agents > 0 and agents_per_node == 1) or agents == launch_nodes : "
+		.require = "not (agents > 0 and agents_per_node == 1) or agents == launch_nodes or "
+		    "said(nodelist) or said(relative) : "
 		    "'{outer} starts {agents} of it'; set(outer) or launch_nodes == 1 or not "
 		    "job_nodes > 1 : 'the script of the job runs on its first node alone, no srun "
 		    "starts {launcher} on the others'; launch_nodes <= job_nodes : 'the job has "
@@ -295,12 +297,13 @@ const struct rule rules_launch[] = {
 	},
 	{
 		.id = "LAU-030", .severity = SEVERITY_WARNING, .silent = true,
-		.when = "launch_read and launch_gpus > 0 and not stated('CUDA_VISIBLE_DEVICES')",
-		.require = "launch_procs >= launch_gpus : '{launch_procs} processes on "
-		    "{launch_gpus} "
-		    "GPUs of a node'; launch_nodes >= job_nodes or agents > 0 or launcher != "
-		    "'torchrun' : '{launch_nodes} of {job_nodes} nodes'",
-		.message = "{problem}: the others of the job are paid for and idle",
+		.when = "launch_read and launch_gpus > 0 and not scripted and not "
+		    "stated('CUDA_VISIBLE_DEVICES')",
+		.require = "launch_procs >= launch_gpus : '{launch_procs} of {launch_gpus} GPUs of "
+		    "a "
+		    "node'; launch_nodes >= job_nodes or agents > 0 or launcher != 'torchrun' : "
+		    "'{launch_nodes} of {job_nodes} nodes'",
+		.message = "{problem} are used: the others of the job are paid for and idle",
 		.hint = "ask for what is used, or start a process on each GPU",
 		.source = "Slurm sbatch(1)",
 	},
