@@ -241,7 +241,7 @@ const struct rule rules_arithmetic[] = {
 		    "gives ranks uneven heads (PR #6392)",
 	},
 	{
-		.id = "ARI-021", .severity = SEVERITY_ERROR, .silent = true,
+		.id = "ARI-025", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "arguments and complete and said(num_layers)",
 		.require = "plan_differences() == ''",
 		.message = "what is started is not what {plan_beside()} says: "
