@@ -87,8 +87,8 @@ const struct rule rules_health[] = {
 	},
 	{
 		.id = "HEA-008", .severity = SEVERITY_ERROR,
-		.when = "set(cluster_world) and (said(nodes) or said(nnodes) or said(num_nodes) or "
-		    "set(world))",
+		.when = "set(cluster_world) and (said(sbatch.nodes) or said(nodes) or said(nnodes) "
+		    "or said(num_nodes) or set(world))",
 		.require = "world <= cluster_world",
 		.message = "the configuration takes {world} GPUs, the cluster has {cluster_world}",
 		.hint = "use {nodes_needed: ceil(world / gpus_per_node)} nodes",
@@ -113,7 +113,8 @@ const struct rule rules_health[] = {
 	},
 	{
 		.id = "HEA-011", .severity = SEVERITY_WARNING, .silent = true,
-		.when = "set(cluster_world) and header_gpus() > 0",
+		.when = "set(cluster_world) and (said(sbatch.gpus_per_node) or said(sbatch.gres) "
+		    "or said(gpus_per_node) or said(gres) or header_gpus() > 0)",
 		.require = "header_gpus() == gpus_per_node",
 		.message = "the job asks for {header_gpus()} GPUs a node, the cluster "
 		    "{cluster_beside()} has {gpus_per_node}",
@@ -122,7 +123,8 @@ const struct rule rules_health[] = {
 	},
 	{
 		.id = "HEA-012", .severity = SEVERITY_ERROR, .silent = true,
-		.when = "set(cluster_world) and header_gpus() > 0",
+		.when = "set(cluster_world) and (said(sbatch.gpus_per_node) or said(sbatch.gres) "
+		    "or said(gpus_per_node) or said(gres) or header_gpus() > 0)",
 		.require = "header_gpu() == cluster_gpu()",
 		.message = "the job asks for {header_gpu()} GPUs, the cluster {cluster_beside()} "
 		    "has {cluster_gpu()}",
