@@ -103,16 +103,13 @@ add_eight(uint4 *to, const uint4 *from, int64_t n)
 {
 	EACH(i, n)
 	{
-		uint4 a = to[i], b = from[i];
-		__nv_bfloat162 *x = reinterpret_cast<__nv_bfloat162 *>(&a);
-		const __nv_bfloat162 *y = reinterpret_cast<const __nv_bfloat162 *>(&b);
+		float sum[8], more[8];
 
-		for (int j = 0; j < 4; j++) {
-			float2 p = __bfloat1622float2(x[j]), q = __bfloat1622float2(y[j]);
-
-			x[j] = __floats2bfloat162_rn(p.x + q.x, p.y + q.y);
-		}
-		to[i] = a;
+		unpack(to[i], sum);
+		unpack(from[i], more);
+		for (int j = 0; j < 8; j++)
+			sum[j] += more[j];
+		pack(sum, &to[i]);
 	}
 }
 

@@ -5,6 +5,7 @@
 /* What the kernels share on the device: rows as words of bf16, sums over a block. */
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
+#include <string.h>
 
 #include "probe/cuda_grid.h"
 #include "probe/cuda_kernels.h"
@@ -15,8 +16,9 @@ typedef __nv_bfloat16 bf16;
 static inline __device__ void
 unpack(const uint4 &word, float *values)
 {
-	const __nv_bfloat162 *pairs = reinterpret_cast<const __nv_bfloat162 *>(&word);
+	__nv_bfloat162 pairs[4];
 
+	memcpy(pairs, &word, sizeof(word)); /* a cast would alias: compilers may reorder */
 	for (int i = 0; i < 4; i++) {
 		float2 pair = __bfloat1622float2(pairs[i]);
 
@@ -34,10 +36,11 @@ unpack(const bf16 &word, float *values)
 static inline __device__ void
 pack(const float *values, uint4 *word)
 {
-	__nv_bfloat162 *pairs = reinterpret_cast<__nv_bfloat162 *>(word);
+	__nv_bfloat162 pairs[4];
 
 	for (int i = 0; i < 4; i++)
 		pairs[i] = __floats2bfloat162_rn(values[2 * i], values[2 * i + 1]);
+	memcpy(word, pairs, sizeof(pairs));
 }
 
 static inline __device__ void

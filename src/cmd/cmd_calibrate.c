@@ -265,6 +265,8 @@ add_document(struct calibration *c, const char *name)
 		note_memory(request, name, doc);
 		return 0;
 	}
+	if (!schema && calibrate_is_nccl_json(doc))
+		return calibrate_add_nccl_json(request->diags, request->cluster, doc, c->m);
 	if (schema && schema->text &&
 	    (strcmp(schema->text, "moeplan/plan/v1") == 0 ||
 		strcmp(schema->text, "moeplan/estimate/v1") == 0))

@@ -56,6 +56,10 @@ int calibrate_add_report(struct diags *diags, const struct cluster *cluster, con
     struct measurements *m);
 int calibrate_add_nccl_tests(struct diags *diags, const struct cluster *cluster, const char *name,
     const char *text, size_t length, struct measurements *m);
+/* The file that nccl-tests writes with -J. */
+bool calibrate_is_nccl_json(const struct doc *doc);
+int calibrate_add_nccl_json(struct diags *diags, const struct cluster *cluster,
+    const struct doc *doc, struct measurements *m);
 /* `ranks` of one collective over `bytes` (a rank's whole buffer), `inside` in a unit of the level
  * below. */
 int calibrate_add_sample(struct diags *diags, struct loc loc, const struct cluster *cluster,

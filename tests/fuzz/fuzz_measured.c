@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/doc.h"
 #include "model/calibrate.h"
 #include "model/strategy.h"
 #include "model/trace.h"
@@ -67,11 +68,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cluster *cluster = cluster_from_text(arena, diags, "dgx-h100x4");
 	struct measurements *m = arena_alloc(arena, sizeof(*m));
 	const char *text = arena_strndup(arena, (const char *)data, size);
+	const struct doc *doc;
 	int level;
 
 	check_log(arena, text, size);
 	check_trace(arena, text, size);
 	(void)calibrate_add_nccl_tests(diags, cluster, "text", text, size, m);
+	doc = doc_parse(arena, diags_new(arena), "json", text, size);
+	if (doc && calibrate_is_nccl_json(doc))
+		(void)calibrate_add_nccl_json(diags, cluster, doc, m);
 	for (level = 0; level < cluster->n_levels; level++) {
 		struct fit fit = calibrate_fit(m, level);
 

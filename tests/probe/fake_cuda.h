@@ -41,6 +41,8 @@ void fake_violate(const char *what);
 unsigned fake_random(void);
 void fake_seed(unsigned seed);
 extern int fake_own_rank, fake_n_ranks;
+/* Ranks that nobody forked find each other by the id. */
+int fake_find_ranks(const char *id, int rank, int world);
 /* What happens by itself: streams get on, messages arrive. */
 void fake_advance(void);
 void fake_nccl_advance(void);

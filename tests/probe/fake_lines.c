@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How do the ranks of the stand-in for NCCL talk: processes with sockets between them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/probe/fake_cuda.h"
@@ -158,4 +161,59 @@ fake_lines_advance(void)
 			while (take_in(i))
 				;
 		}
+}
+
+/* --- ranks that nobody forked ------------------------------------------------------------- */
+
+/* Where a rank listens: a name that is no file, of the id that rank 0 drew. */
+static struct sockaddr_un
+address_of(const char *id, int rank)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s %d", id, rank);
+	return address;
+}
+
+static int
+reach(const char *id, int rank)
+{
+	struct sockaddr_un address = address_of(id, rank);
+	const struct timespec a_moment = {.tv_nsec = 10000000};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), tries;
+
+	for (tries = 0; tries < 3000; tries++) {
+		if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+			return fd;
+		nanosleep(&a_moment, NULL);
+	}
+	return -1;
+}
+
+/* As NCCL finds its ranks by the id: the higher of two goes to the lower one. */
+int
+fake_find_ranks(const char *id, int rank, int world)
+{
+	struct sockaddr_un own = address_of(id, rank);
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), i, peer;
+
+	if (world > FAKE_MAX_RANKS || bind(listener, (struct sockaddr *)&own, sizeof(own)) != 0 ||
+	    listen(listener, FAKE_MAX_RANKS) != 0)
+		return -1;
+	fake_own_rank = rank;
+	fake_n_ranks = world;
+	for (i = 0; i < rank; i++) {
+		ends[rank][i] = reach(id, i);
+		if (ends[rank][i] < 0 || write(ends[rank][i], &rank, sizeof(rank)) != sizeof(rank))
+			return -1;
+	}
+	for (i = rank + 1; i < world; i++) {
+		int fd = accept(listener, NULL, NULL);
+
+		if (fd < 0 || read(fd, &peer, sizeof(peer)) != sizeof(peer))
+			return -1;
+		ends[rank][peer] = fd;
+	}
+	close(listener);
+	return 0;
 }

@@ -13,10 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/probe/bf16.h"
 #include "tests/probe/fake_cuda.h"
 
+#define FAKE_ID "fake id"
 enum { MAX_COMMS = 64, MAX_OPS = 2 * FAKE_MAX_RANKS };
 
 /* nccl.h declares them without their arguments. */
@@ -111,8 +113,10 @@ ncclCommInitRankConfig(ncclComm_t *comm, int size, ncclUniqueId id, int rank, nc
 	int i;
 
 	*comm = NULL;
+	if (fake_n_ranks == 1 && size > 1 && fake_find_ranks(id.internal, rank, size) != 0)
+		return ncclSystemError;
 	if (fake_failing("ncclCommInitRankConfig") || config->blocking != 0 || size != fake_n_ranks ||
-	    strcmp(id.internal, "fake id") != 0)
+	    strncmp(id.internal, FAKE_ID, sizeof(FAKE_ID) - 1) != 0)
 		return ncclUnhandledCudaError;
 	*comm = new_comm(1);
 	(*comm)->size = size;
@@ -441,7 +445,7 @@ ncclResult_t
 ncclGetUniqueId(ncclUniqueId *id)
 {
 	memset(id, 0, sizeof(*id));
-	snprintf(id->internal, sizeof(id->internal), "fake id");
+	snprintf(id->internal, sizeof(id->internal), FAKE_ID " %d", (int)getpid());
 	return fake_failing("ncclGetUniqueId") ? ncclSystemError : ncclSuccess;
 }
 
