@@ -9,7 +9,8 @@
  * A backward in two (Qi et al., arXiv 2401.10241): the products with weights first, those that give
  * the weights' gradients in a pass of their own. Until then each product's input and the gradient
  * of its output stay; the latter take the place of what only the first half needed: x1, the inputs
- * of layers, queries, keys and values, inputs of activations, what experts returned. Norms, whose
+ * of layers, queries, keys and values, inputs of activations, what experts returned; rows of a
+ * tensor-parallel group are gathered once more, since whole ones would be kept else. Norms, whose
  * gradients cost no product, have theirs in the first half.
  */
 #include "probe/room.h"
