@@ -201,4 +201,7 @@ bool step_time(const struct evaluator *evaluator, const struct strategy *strateg
     const struct costs *costs, const struct layout *layout, double limit_s, struct arena *scratch,
     struct estimate *estimate);
 
+/* Of traffic that may run behind computation, the share that does: measured here, or as a rule. */
+double hidden_share(const struct evaluator *evaluator, enum hidden_traffic traffic);
+
 #endif

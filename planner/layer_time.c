@@ -223,10 +223,15 @@ book(const struct layer_context *c, struct layer_time *t, double *exposed, enum 
 		t->bytes[l] += count * transfer->bytes[l];
 }
 
-static double
-overlap_share(const struct strategy *s, enum overlap bit, enum rate rate)
+double
+hidden_share(const struct evaluator *e, enum hidden_traffic traffic)
 {
-	return s->overlap & bit ? rate_table[rate].value : 0;
+	static const enum rate rates[HIDDEN_TRAFFICS] = {[HIDDEN_ALL_TO_ALL] = RATE_HIDDEN_EP,
+	    [HIDDEN_TENSOR_PARALLEL] = RATE_HIDDEN_TP,
+	    [HIDDEN_DATA_PARALLEL] = RATE_HIDDEN_DP};
+	double measured = e->cluster->hidden[traffic];
+
+	return measured >= 0 ? measured : rate_table[rates[traffic]].value;
 }
 
 static void
@@ -234,7 +239,8 @@ tensor_parallel_time(const struct layer_context *c, struct layer_time *t)
 {
 	const struct layer_kind *k = c->facts->kind;
 	const struct sizes *z = c->z;
-	double share = overlap_share(c->s, OVERLAP_TP, RATE_HIDDEN_TP);
+	double share =
+	    c->s->overlap & OVERLAP_TP ? hidden_share(c->e, HIDDEN_TENSOR_PARALLEL) : 0;
 	double blocks = k->mixer.kind != MIXER_NONE;
 	struct transfer one;
 
@@ -293,15 +299,6 @@ work_of(const double *parts)
 	    parts[TIME_MEMORY_BOUND];
 }
 
-/* Share of all-to-all that computation beside it hides. */
-static double
-hidden_all_to_all(const struct layer_context *c)
-{
-	double measured = c->e->cluster->hidden_all_to_all;
-
-	return measured >= 0 ? measured : rate_table[RATE_HIDDEN_EP].value;
-}
-
 /*
  * In a pair each pass hides the other's all-to-all; alone it hides nothing. With
  * DualPipe all of it hides, but takes SMs from the products.
@@ -310,7 +307,7 @@ static void
 pair_up(const struct layer_context *c, struct layer_time *t, enum pairing pairing)
 {
 	double share = pairing == PAIRS_DUALPIPE ? rate_table[RATE_HIDDEN_DUALPIPE].value
-	                                         : hidden_all_to_all(c);
+	                                         : hidden_share(c->e, HIDDEN_ALL_TO_ALL);
 	double forward_s = fmin(share * t->forward[TIME_ALL_TO_ALL], work_of(t->backward));
 	double backward_s = fmin(share * t->backward[TIME_ALL_TO_ALL], work_of(t->forward));
 
@@ -331,7 +328,7 @@ all_to_all_time(const struct layer_context *c, struct layer_time *t)
 	bool fused = c->s->dispatcher == DISPATCH_DEEPEP || c->s->dispatcher == DISPATCH_HYBRIDEP;
 	enum pairing pairing = pairing_of(c->s);
 	bool hides = pairing == PAIRS_NONE && (c->s->overlap & OVERLAP_EP);
-	double share = hides ? hidden_all_to_all(c) : 0;
+	double share = hides ? hidden_share(c->e, HIDDEN_ALL_TO_ALL) : 0;
 	double width = f->latent > 0 ? (double)f->latent : c->h;
 	struct dispatch d = {.tokens = z->T, .token_bytes = 2 * width, .experts = f->experts,
 	    .top_k = f->top_k, .route_groups = f->route_groups, .top_groups = f->top_groups,

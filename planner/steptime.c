@@ -130,13 +130,11 @@ add_traffic(struct traffic *t, const struct costs *c, const struct transfer *one
 		t->bytes[l] += times * one->bytes[l];
 }
 
-/* `seconds` of traffic behind `window` seconds of computation, when it may overlap. */
+/* `seconds` of traffic, of which a share may hide, behind `window` seconds of computation. */
 static double
-hidden_behind(const struct strategy *s, double seconds, double window)
+hidden_behind(double share, double seconds, double window)
 {
-	if (!(s->overlap & OVERLAP_DP))
-		return 0;
-	return fmin(rate_table[RATE_HIDDEN_DP].value * seconds, window);
+	return fmin(share * seconds, window);
 }
 
 static struct transfer
@@ -151,9 +149,10 @@ both(const struct transfer *a, const struct transfer *b)
 }
 
 static struct traffic
-data_parallel(const struct strategy *s, const struct costs *c, double dense, double expert,
-    double forward_s, double backward_s)
+data_parallel(const struct evaluator *e, const struct strategy *s, const struct costs *c,
+    double dense, double expert, double forward_s, double backward_s)
 {
+	double share = s->overlap & OVERLAP_DP ? hidden_share(e, HIDDEN_DATA_PARALLEL) : 0;
 	const struct sizes *z = &c->sizes;
 	double g = s->grad_type == FLOAT_BF16 ? 2 : 4, m = (double)s->micro_batches;
 	struct traffic t = {0};
@@ -165,17 +164,17 @@ data_parallel(const struct strategy *s, const struct costs *c, double dense, dou
 	struct transfer gather = both(&dense_gather, &expert_gather);
 
 	if (s->zero >= 3 && !fsdp_stays_gathered(s)) {
-		add_traffic(&t, c, &gather, m, hidden_behind(s, gather.seconds, forward_s));
+		add_traffic(&t, c, &gather, m, hidden_behind(share, gather.seconds, forward_s));
 		gather = both(&gather, &reduce);
-		add_traffic(&t, c, &gather, m, hidden_behind(s, gather.seconds, backward_s));
+		add_traffic(&t, c, &gather, m, hidden_behind(share, gather.seconds, backward_s));
 		return t;
 	}
 	if (s->zero == 0)
 		gather = reduce; /* all-reduce: the second half moves gradients, not parameters */
 	add_traffic(&t, c, &reduce, s->zero == 2 ? m : 1,
-	    hidden_behind(s, reduce.seconds, backward_s));
+	    hidden_behind(share, reduce.seconds, backward_s));
 	add_traffic(&t, c, &gather, 1,
-	    hidden_behind(s, gather.seconds, s->zero == 0 ? backward_s : forward_s));
+	    hidden_behind(share, gather.seconds, s->zero == 0 ? backward_s : forward_s));
 	return t;
 }
 
@@ -283,7 +282,7 @@ stage_after(const struct evaluator *e, const struct strategy *s, const struct co
 		return;
 	}
 	after->traffic =
-	    data_parallel(s, c, after->dense, after->expert, after->forward_s, after->backward_s);
+	    data_parallel(e, s, c, after->dense, after->expert, after->forward_s, after->backward_s);
 	after->optimizer_s = factor *
 	    optimizer_s(e, s, after->dense, after->expert, &after->offload_s, &after->host_bytes);
 	after->offload_s *= factor;

@@ -43,6 +43,7 @@ struct memory_account {
 struct overlapped {
 	double compute_s, comm_s, both_s;
 	double in_step_s, stall_s, hidden_low, hidden_high;
+	double beside; /* of the traffic, what has computation beside it; 0: none does */
 };
 
 /* What a step may overlap with its computation. */

@@ -61,34 +61,57 @@ set_overlap(struct stage *stage, enum overlap_kind kind, bool on)
 					  : s->overlap & OVERLAP_TP && s->tp > 1;
 }
 
-/* Some stages may have no layer that hides anything: it is enough that one has. */
-static int
-any_rank(struct session *s, bool *planned)
+/* Of the traffic, what has computation beside it: outside pairs of passes rows have none. */
+static double
+share_beside(const struct stage *stage, enum overlap_kind kind)
 {
-	double mine = *planned, *all = arena_array(s->arena, (size_t)s->world, sizeof(*all));
+	const struct passes *passes = &stage->passes;
+	int64_t travels = 0, i;
+
+	if (kind != OVERLAPPED_EXPERTS || !stage->paired)
+		return 1;
+	for (i = 0; i < passes->n; i++)
+		travels += passes->ops[i].kind != PASS_WEIGHT;
+	return 2 * (double)passes->pairs / (double)travels;
+}
+
+/* Over ranks: stages have pairs of their own number, and some may have no layer to hide behind. */
+struct plan {
+	double planned, beside;
+};
+
+static int
+over_ranks(struct session *s, struct plan *plan)
+{
+	struct plan *all = arena_array(s->arena, (size_t)s->world, sizeof(*all)), sum = {0};
 	int i;
 
-	if (control_gather(s->control, &mine, sizeof(mine), all) != 0)
+	if (control_gather(s->control, plan, sizeof(*plan), all) != 0)
 		return -1;
-	for (i = 0; s->rank == 0 && i < s->world; i++)
-		*planned = *planned || all[i] > 0;
-	return control_share(s->control, planned, sizeof(*planned));
+	for (i = 0; s->rank == 0 && i < s->world; i++) {
+		sum.planned = fmax(sum.planned, all[i].planned);
+		sum.beside += all[i].beside / s->world;
+	}
+	*plan = sum;
+	return control_share(s->control, plan, sizeof(*plan));
 }
 
 int
 overlap_apart(struct stage *stage, int64_t steps, struct measured *m, struct timed *apart)
 {
-	int kind, result = 0;
+	int result = 0, i;
 
-	for (kind = 0; kind < OVERLAPPED_KINDS && result == 0; kind++) {
-		bool planned = set_overlap(stage, (enum overlap_kind)kind, false);
+	for (i = 0; i < OVERLAPPED_KINDS && result == 0; i++) {
+		enum overlap_kind kind = (enum overlap_kind)i;
+		struct plan plan = {
+		    set_overlap(stage, kind, false) ? 1 : 0, share_beside(stage, kind)};
 
-		result = any_rank(stage->s, &planned);
-		if (result == 0 && planned)
+		result = over_ranks(stage->s, &plan);
+		if (result == 0 && plan.planned > 0)
 			result = time_steps(
 			    stage, steps < APART_STEPS ? steps : APART_STEPS, &apart[kind]);
-		m->in_step[kind].both_s = planned ? -1 : 0; /* to be measured */
-		set_overlap(stage, (enum overlap_kind)kind, true);
+		m->in_step[kind].beside = plan.planned > 0 ? plan.beside : 0;
+		set_overlap(stage, kind, true);
 	}
 	return result;
 }
@@ -119,9 +142,10 @@ overlap_judge(const struct timed *apart, const struct timed *planned, struct mea
 		struct overlapped *o = &m->in_step[kind];
 		double comm_s = sum_of(in_line->parts, pair, true);
 
-		if (o->both_s >= 0)
+		if (!(o->beside > 0))
 			continue;
-		*o = (struct overlapped){.compute_s = in_line->step_s.max - comm_s,
+		*o = (struct overlapped){.beside = o->beside,
+		    .compute_s = in_line->step_s.max - comm_s,
 		    .comm_s = comm_s,
 		    .both_s = planned->step_s.max,
 		    .in_step_s = sum_of(planned->parts, pair, false),

@@ -246,6 +246,7 @@ json_overlap(struct jsonw *w, const char *name, const struct overlapped *o)
 	if (o->in_step_s > 0) {
 		jsonw_double(w, "in_step_s", o->in_step_s);
 		jsonw_double(w, "stall_s", o->stall_s);
+		jsonw_double(w, "beside", o->beside);
 		json_optional(w, "hidden_low", o->hidden_low >= 0, o->hidden_low);
 		json_optional(w, "hidden_high", o->hidden_high >= 0, o->hidden_high);
 	}

@@ -191,6 +191,10 @@ add_levels(struct table *table, struct arena *arena, const struct cluster *clust
 void
 text_origins(struct request *request, const struct strategy *strategy)
 {
+	static const char *const hidden[HIDDEN_TRAFFICS] = {"all-to-all behind computation",
+	    "tensor-parallel traffic behind computation",
+	    "data-parallel traffic behind computation"};
+	int i;
 	struct settings settings = {.table = table_new(request->arena, 3),
 	    .arena = request->arena,
 	    .given = &request->given.base,
@@ -204,8 +208,9 @@ text_origins(struct request *request, const struct strategy *strategy)
 	str_add(&request->out, "\nnumbers of the machine\n");
 	add_gpu(numbers, request->arena, &request->cluster->gpu);
 	add_levels(numbers, request->arena, request->cluster);
-	if (request->cluster->hidden_all_to_all >= 0)
-		add_measured(numbers, "all-to-all behind computation",
-		    units_percent(request->arena, request->cluster->hidden_all_to_all));
+	for (i = 0; i < HIDDEN_TRAFFICS; i++)
+		if (request->cluster->hidden[i] >= 0)
+			add_measured(numbers, hidden[i],
+			    units_percent(request->arena, request->cluster->hidden[i]));
 	table_print(numbers, &request->out, 2);
 }

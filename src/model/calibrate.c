@@ -186,20 +186,36 @@ add_products(struct diags *diags, const struct doc *list, struct measurements *m
 }
 
 /*
- * Products and an all-to-all alone and beside each other: Tc, Tm, Tb. What hides of the all-to-all
- * is (Tc + Tm - Tb) / Tm; where all of the shorter products hide, more of it could have.
+ * Computation and traffic alone and beside each other: Tc, Tm, Tb. What hides of the traffic is
+ * (Tc + Tm - Tb) / Tm, of the part of it that has computation beside it; where all of a shorter
+ * computation hides, more of it could have.
  */
 static void
-add_overlap(const struct doc *overlap, struct measurements *m)
+add_overlap(const struct doc *overlap, struct readings *share)
 {
 	double compute_s = number_of(overlap, "compute_s"), both_s = number_of(overlap, "both_s");
 	double comm_s = number_of(overlap, "communication_s");
+	double beside = doc_get(overlap, "beside") ? number_of(overlap, "beside") : 1;
 	bool bound = compute_s < comm_s && both_s <= comm_s;
 
-	if (compute_s > 0 && comm_s > 0 && both_s > 0 && !bound &&
-	    m->hidden.n < CALIBRATE_REPORTS)
-		m->hidden.values[m->hidden.n++] =
-		    fmin(1, fmax(0, (compute_s + comm_s - both_s) / comm_s));
+	if (compute_s > 0 && comm_s > 0 && both_s > 0 && beside > 0 && !bound &&
+	    share->n < CALIBRATE_REPORTS)
+		share->values[share->n++] =
+		    fmin(1, fmax(0, (compute_s + comm_s - both_s) / (comm_s * beside)));
+}
+
+/* In the step where the plan overlaps it; else an all-to-all beside products by themselves. */
+static void
+add_overlaps(const struct doc *doc, struct measurements *m)
+{
+	static const char *const names[HIDDEN_TRAFFICS] = {
+	    "expert_overlap", "tensor_parallel_overlap", "data_parallel_overlap"};
+	int i;
+
+	for (i = 0; i < HIDDEN_TRAFFICS; i++)
+		add_overlap(doc_get(doc, names[i]), &m->hidden[i]);
+	if (!doc_get(doc, names[HIDDEN_ALL_TO_ALL]))
+		add_overlap(doc_get(doc, "overlap"), &m->hidden[HIDDEN_ALL_TO_ALL]);
 }
 
 int
@@ -215,7 +231,7 @@ calibrate_add_report(struct diags *diags, const struct cluster *cluster, const s
 		return -1;
 	keep(&m->memory_Bps, number_of(doc_get(doc, "device"), "memory_Bps"));
 	keep(&m->launch_s, number_of(doc_get(doc, "device"), "launch_s"));
-	add_overlap(doc_get(doc, "overlap"), m);
+	add_overlaps(doc, m);
 	for (stage = stages ? stages->first : NULL; stage; stage = stage->next)
 		outside = fmax(outside, number_of(doc_get(stage, "measured"), "outside_bytes"));
 	keep(&m->runtime_bytes, outside);

@@ -40,7 +40,8 @@ struct measurements {
 
 	int n_samples, n_left_out; /* left out: bound by another link */
 	struct sample samples[CALIBRATE_SAMPLES];
-	struct readings memory_Bps, matmul_flops, launch_s, runtime_bytes, hidden;
+	struct readings memory_Bps, matmul_flops, launch_s, runtime_bytes;
+	struct readings hidden[HIDDEN_TRAFFICS];
 	int n_squares, n_experts;
 	struct point squares[CALIBRATE_PRODUCTS]; /* FLOP/s by size of a square product */
 	struct product experts[CALIBRATE_PRODUCTS];

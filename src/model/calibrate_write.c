@@ -271,10 +271,28 @@ anything(const struct cluster *c, const struct measurements *m)
 	return m->memory_Bps.n > 0 || m->matmul_flops.n > 0;
 }
 
+/* The median and, of several reports, the range. */
+static void
+write_hidden(const char *name, const struct readings *share, double before, struct str *out)
+{
+	double least = 1, most = 0;
+	int i;
+
+	if (share->n == 0 && before < 0)
+		return;
+	str_addf(out, "%s: %.3g", name, share->n > 0 ? readings_median(share) : before);
+	for (i = 0; i < share->n; i++) {
+		least = fmin(least, share->values[i]);
+		most = fmax(most, share->values[i]);
+	}
+	if (share->n > 1)
+		str_addf(out, " # %.3g to %.3g in %d reports", least, most, share->n);
+	str_addc(out, '\n');
+}
+
 static void
 write_all(const struct cluster *c, const struct measurements *m, struct str *out)
 {
-	double hidden = m->hidden.n > 0 ? readings_median(&m->hidden) : c->hidden_all_to_all;
 	int i;
 
 	str_add(out, "schema: moeplan/cluster/v1\n");
@@ -286,8 +304,8 @@ write_all(const struct cluster *c, const struct measurements *m, struct str *out
 	for (i = 0; i < c->n_levels; i++)
 		write_link(c, i, m, out);
 	write_host(&c->host, out);
-	if (hidden >= 0)
-		str_addf(out, "hidden_all_to_all: %.3g\n", hidden);
+	for (i = 0; i < HIDDEN_TRAFFICS; i++)
+		write_hidden(hidden_names[i], &m->hidden[i], c->hidden[i], out);
 	if (c->reserve_bytes)
 		str_addf(out, "reserve: %llu\n", (unsigned long long)c->reserve_bytes);
 	if (c->runs.n > 0)

@@ -17,6 +17,9 @@
 #include "model/cluster_build.h"
 
 /* Small messages of NCCL-like libraries; a probe replaces them. */
+const char *const hidden_names[HIDDEN_TRAFFICS] = {
+    "hidden_all_to_all", "hidden_tensor_parallel", "hidden_data_parallel"};
+
 static const struct quantity default_near_s = {7e-6, ORIGIN_DEFAULT, "assumed"};
 static const struct quantity default_far_s = {20e-6, ORIGIN_DEFAULT, "assumed"};
 
@@ -207,7 +210,8 @@ machine_build(struct arena *arena, struct diags *diags, struct loc loc, const st
 	cluster->gpu = m.gpu;
 	cluster->host = m.host;
 	cluster->reserve_bytes = m.reserve_bytes;
-	cluster->hidden_all_to_all = -1;
+	for (int i = 0; i < HIDDEN_TRAFFICS; i++)
+		cluster->hidden[i] = -1;
 	add_levels(cluster, &m);
 	cluster_set_nodes(cluster, m.nodes);
 	return cluster;

@@ -72,6 +72,15 @@ struct host {
 	struct quantity memory_bytes; /* of the node */
 };
 
+/* Traffic that a plan may run behind computation. */
+enum hidden_traffic {
+	HIDDEN_ALL_TO_ALL,
+	HIDDEN_TENSOR_PARALLEL,
+	HIDDEN_DATA_PARALLEL,
+	HIDDEN_TRAFFICS
+};
+extern const char *const hidden_names[HIDDEN_TRAFFICS]; /* keys of a file */
+
 struct cluster {
 	const char *name;
 	int64_t nodes;
@@ -86,7 +95,7 @@ struct cluster {
 	struct level levels[CLUSTER_MAX_LEVELS];
 	uint64_t reserve_bytes;    /* kept free on every GPU besides what the model predicts */
 	/* measured share that runs behind computation; -1: not measured */
-	double hidden_all_to_all;
+	double hidden[HIDDEN_TRAFFICS];
 	struct measured_runs runs; /* training steps that were timed on it */
 };
 

@@ -46,7 +46,7 @@ struct cluster_file {
 	struct link_facts scale_up, in_node, scale_out;
 	struct host_facts host;
 	uint64_t reserve;
-	double hidden_all_to_all;
+	double hidden[HIDDEN_TRAFFICS];
 	struct measured_runs runs;
 };
 
@@ -349,8 +349,12 @@ static const struct field file_fields[] = {
 	{ .name = "host", .arg = "MAP", .kind = FIELD_CUSTOM, .read = read_host,
 	  .help = "memory of a node and the way there, for what is offloaded" },
 	FILE_FIELD("reserve", "SIZE", FIELD_BYTES, reserve, "memory kept free on every GPU"),
-	NUMBER(struct cluster_file, "hidden_all_to_all", hidden_all_to_all, "F", 0, 1,
+	NUMBER(struct cluster_file, "hidden_all_to_all", hidden[HIDDEN_ALL_TO_ALL], "F", 0, 1,
 	       "measured: share of an all-to-all that runs behind computation"),
+	NUMBER(struct cluster_file, "hidden_tensor_parallel", hidden[HIDDEN_TENSOR_PARALLEL], "F",
+	       0, 1, "measured: the same share of tensor-parallel traffic"),
+	NUMBER(struct cluster_file, "hidden_data_parallel", hidden[HIDDEN_DATA_PARALLEL], "F", 0,
+	       1, "measured: the same share of gradient and parameter traffic"),
 	{ .name = "runs", .arg = "LIST", .kind = FIELD_CUSTOM, .read = read_runs,
 	  .help = "training steps that were timed here" },
 	{ .name = NULL },
@@ -412,7 +416,7 @@ struct cluster *
 cluster_read(struct arena *arena, struct diags *diags, const struct doc *doc)
 {
 	struct field_context context = {arena, diags};
-	struct cluster_file file = {.hidden_all_to_all = -1,
+	struct cluster_file file = {.hidden = {-1, -1, -1},
 	    .scale_up.origin = ORIGIN_FILE,
 	    .host.origin = ORIGIN_FILE,
 	    .in_node.origin = ORIGIN_FILE,
@@ -440,7 +444,7 @@ cluster_read(struct arena *arena, struct diags *diags, const struct doc *doc)
 	machine = machine_from_file(&file);
 	cluster = machine_build(arena, diags, doc->loc, &machine);
 	if (cluster) {
-		cluster->hidden_all_to_all = file.hidden_all_to_all;
+		memcpy(cluster->hidden, file.hidden, sizeof(file.hidden));
 		cluster->runs = file.runs;
 	}
 	return cluster;

@@ -33,7 +33,7 @@ for name, layouts in hidden.items():
     assert (name in report) == any(word in sys.argv[2] for word in layouts), (name, report.keys())
     if name in report:
         assert report[name]["communication_s"] > 0 and report[name]["in_step_s"] > 0, report[name]
-        assert 0 <= report[name]["hidden"] <= 1, report[name]
+        assert 0 <= report[name]["hidden"] <= 1 and 0 < report[name]["beside"] <= 1, report[name]
 waited_for = {part["name"] for part in report["parts"] if "stall_s" in part}
 assert not waited_for & {"attention", "experts", "mlp", "norm", "router", "permute"}, waited_for
 measured = {part["name"] for part in report["parts"]}

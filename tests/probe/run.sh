@@ -169,7 +169,7 @@ many "faults under sanitizers of memory" "$OBJ/tests/probe/faults_memory" "$scra
 	"$scratch/order-ep.json" "$scratch/order-pp.json"
 if [ -x "$OBJ/tests/probe/faults_threads" ]; then
 	many "faults under a sanitizer of threads" env TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
-		"$OBJ/tests/probe/faults_threads" "$scratch/faults.json" "$scratch/order-ep.json"
+		"$OBJ/tests/probe/faults_threads" "$scratch/faults.json"
 fi
 
 # --- the cuda backend on this host --------------------------------------------------------------------

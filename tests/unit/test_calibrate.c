@@ -122,18 +122,40 @@ hidden_of(double compute_s, double comm_s, double both_s)
 	    compute_s, comm_s, both_s);
 	cr_assert_eq(add_measured(text.text), 0);
 	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 1, &out), 0);
-	return read_cluster(out.text, out.length)->hidden_all_to_all;
+	return read_cluster(out.text, out.length)->hidden[HIDDEN_ALL_TO_ALL];
 }
 
 Test(calibrate, overlap_is_a_share_of_the_all_to_all, .init = calibrate_open, .fini = scratch_close)
 {
-	cr_assert_float_eq(cluster->hidden_all_to_all, -1, 0);
+	cr_assert_float_eq(cluster->hidden[HIDDEN_ALL_TO_ALL], -1, 0);
 	cr_assert_float_eq(hidden_of(4, 2, 5), 0.5, 1e-9);
 	cr_assert_float_eq(hidden_of(1, 4, 4.5), 0.125, 1e-9);
 	cr_assert_float_eq(hidden_of(2, 2, 4), 0, 1e-9);
 	cr_assert_float_eq(hidden_of(2, 2, 4.5), 0, 1e-9);
 	cr_assert_float_eq(hidden_of(1, 4, 4), -1, 0, "all of the products hid: more could have");
 	cr_assert_float_eq(hidden_of(0, 0, 0), -1, 0);
+}
+
+/* Traffic of a step hides where computation is beside it: one part in four has none. */
+Test(calibrate, overlap_in_the_step_counts_before_that_by_itself, .init = calibrate_open,
+    .fini = scratch_close)
+{
+	struct str out = str_new(arena);
+	const struct cluster *read;
+
+	cr_assert_eq(
+	    add_measured("{\"environment\": {\"comparable\": true},"
+			 "\"overlap\": {\"compute_s\": 4, \"communication_s\": 2, \"both_s\": 4},"
+			 "\"expert_overlap\": {\"compute_s\": 8, \"communication_s\": 4,"
+			 "\"both_s\": 10.5, \"beside\": 0.75},"
+			 "\"tensor_parallel_overlap\": {\"compute_s\": 8, \"communication_s\": 4,"
+			 "\"both_s\": 11, \"beside\": 1}}"),
+	    0);
+	cr_assert_eq(calibrate_cluster(diags, cluster, &m, 1, &out), 0);
+	read = read_cluster(out.text, out.length);
+	cr_assert_float_eq(read->hidden[HIDDEN_ALL_TO_ALL], 0.5, 1e-9);
+	cr_assert_float_eq(read->hidden[HIDDEN_TENSOR_PARALLEL], 0.25, 1e-9);
+	cr_assert_float_eq(read->hidden[HIDDEN_DATA_PARALLEL], -1, 0);
 }
 
 /* Of what several reports say of one size the median, in whatever order they come. */

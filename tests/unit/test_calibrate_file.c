@@ -44,7 +44,7 @@ Test(calibrate_file, products_memory_and_overlap_are_kept, .init = calibrate_ope
 	cr_assert_gt(curve_value(&again->gpu.grouped, 4096), 0.7);
 	cr_assert_float_eq(again->gpu.launch_s, 2.5e-6, 1e-9);
 	cr_assert_float_eq(again->gpu.runtime_bytes, 3e9, 1);
-	cr_assert_float_eq(again->hidden_all_to_all, 0.7, 1e-9);
+	cr_assert_float_eq(again->hidden[HIDDEN_ALL_TO_ALL], 0.7, 1e-9);
 	cr_assert_eq(calibrate_cluster(diags, again, &none, 1, &twice), 0);
 	third =
 	    cluster_read(arena, diags, doc_parse(arena, diags, "two", twice.text, twice.length));
@@ -53,7 +53,7 @@ Test(calibrate_file, products_memory_and_overlap_are_kept, .init = calibrate_ope
 	cr_assert_eq(third->gpu.hbm_Bps.origin, ORIGIN_MEASURED);
 	cr_assert_float_eq(third->gpu.gemm_half, 100, 0.1);
 	cr_assert_eq(third->gpu.grouped.n, 2);
-	cr_assert_float_eq(third->hidden_all_to_all, 0.7, 1e-9);
+	cr_assert_float_eq(third->hidden[HIDDEN_ALL_TO_ALL], 0.7, 1e-9);
 }
 
 static void
@@ -117,7 +117,7 @@ Test(calibrate_file, every_key_of_the_file_is_kept, .init = calibrate_open, .fin
 	cr_assert_float_eq(b->host.memory_bytes.value, 100 * 0x1p30, 1);
 	cr_assert_eq(b->host.link_Bps.origin, ORIGIN_MEASURED);
 	cr_assert_eq(a->reserve_bytes, b->reserve_bytes);
-	cr_assert_float_eq(a->hidden_all_to_all, b->hidden_all_to_all, 1e-12);
+	cr_assert_float_eq(a->hidden[HIDDEN_ALL_TO_ALL], b->hidden[HIDDEN_ALL_TO_ALL], 1e-12);
 }
 
 /* A poor first measurement does not bar a better one; what the part cannot do is named. */

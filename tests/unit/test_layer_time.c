@@ -108,7 +108,7 @@ Test(layer_time, a_measured_share_of_zero_hides_nothing)
 
 	s.overlap |= OVERLAP_EP;
 	usual = time_of(&f, &s, 0);
-	f.cluster->hidden_all_to_all = 0;
+	f.cluster->hidden[HIDDEN_ALL_TO_ALL] = 0;
 	zero = time_of(&f, &s, 0);
 	cr_expect_eq(zero.hidden[TIME_ALL_TO_ALL], 0);
 	cr_expect_gt(usual.hidden[TIME_ALL_TO_ALL] + usual.alone_forward_s, 0);
