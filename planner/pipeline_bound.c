@@ -91,8 +91,8 @@ pattern_rows(struct counts *m, const struct model *model, const struct pipeline_
 	}
 }
 
-static double
-mean_seconds(const struct stage_costs *costs, const struct model *model)
+double
+mean_stage_s(const struct stage_costs *costs, const struct model *model)
 {
 	double sum = 0;
 
@@ -100,7 +100,7 @@ mean_seconds(const struct stage_costs *costs, const struct model *model)
 		sum += costs->fixed_s[s];
 	for (int l = 0; l < model->layers; l++)
 		sum += costs->layer_s[model->kind_of[l]];
-	return fmax(sum / costs->pp, 1e-30);
+	return sum / costs->pp;
 }
 
 struct milp_result
@@ -109,7 +109,7 @@ pipeline_bound(struct arena *arena, const struct stage_costs *costs, const struc
 {
 	struct counts m = {.arena = arena, .milp = milp_new(arena, "stages"), .costs = costs};
 	struct pipeline_segment segments[PIPELINE_MAX_SEGMENTS];
-	double unit_s = mean_seconds(costs, model);
+	double unit_s = fmax(mean_stage_s(costs, model), 1e-30);
 	double unit_bytes = fmax(fabs(costs->capacity_bytes), 1) / 64;
 	struct milp_result result;
 	int n_segments;

@@ -313,19 +313,6 @@ all_rows(struct pipeline_model *pm)
 		stage_rows(pm, s);
 }
 
-/* No layout can be faster than the mean of the stages. */
-static double
-mean_seconds(const struct stage_costs *costs, const struct model *model)
-{
-	double sum = 0;
-
-	for (int s = 0; s < costs->pp; s++)
-		sum += costs->fixed_s[s];
-	for (int l = 0; l < model->layers; l++)
-		sum += costs->layer_s[model->kind_of[l]];
-	return sum / costs->pp;
-}
-
 /* Layers that a chunk can hold in the time. */
 static int
 most_layers(const struct stage_costs *costs, const struct model *model, double most_s)
@@ -351,7 +338,7 @@ pipeline_model_new(struct arena *arena, const struct stage_costs *costs, const s
 	    .costs = costs,
 	    .model = model,
 	    .chunks = costs->pp * costs->vpp,
-	    .unit_s = fmax(mean_seconds(costs, model), 1e-30),
+	    .unit_s = fmax(mean_stage_s(costs, model), 1e-30),
 	    .unit_bytes = fmax(fabs(costs->capacity_bytes), 1) / 64,
 	    .most_layers = most_layers(costs, model, most_s)};
 	if (!pipeline_segments(model, pm->segments, &pm->n_segments))

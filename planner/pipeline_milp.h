@@ -80,4 +80,7 @@ void pipeline_model_empty(struct pipeline_model *model, double seconds);
 void pipeline_model_read(
     const struct pipeline_model *model, const double *x, struct layout *layout, int *recomputed);
 
+/* No layout can be faster than the mean of the stages. */
+double mean_stage_s(const struct stage_costs *costs, const struct model *model);
+
 #endif

@@ -25,12 +25,6 @@ is_family(const struct model *model, const char *name)
 	return model->architecture && strstr(model->architecture, name);
 }
 
-static const struct doc *
-flag_of(struct arena *arena, bool on)
-{
-	return on ? doc_bool(arena, true) : NULL;
-}
-
 /* --- gpt-oss -------------------------------------------------------------------------------- */
 
 bool
@@ -42,7 +36,7 @@ megatron_has_quick_geglu(const struct model *model)
 const struct doc *
 megatron_quick_geglu(struct arena *arena, const struct plan_view *plan)
 {
-	return flag_of(arena, megatron_has_quick_geglu(plan->model));
+	return flag_if(arena, megatron_has_quick_geglu(plan->model));
 }
 
 const struct doc *
@@ -73,7 +67,7 @@ megatron_scales_input(const struct model *model)
 const struct doc *
 megatron_probs_on_input(struct arena *arena, const struct plan_view *plan)
 {
-	return flag_of(arena, megatron_scales_input(plan->model));
+	return flag_if(arena, megatron_scales_input(plan->model));
 }
 
 const struct doc *
@@ -81,7 +75,7 @@ megatron_qk_l2_norm(struct arena *arena, const struct plan_view *plan)
 {
 	const struct doc *norm = plan_config(plan, "use_qk_norm");
 
-	return flag_of(arena, is_family(plan->model, "Llama4") && norm &&
+	return flag_if(arena, is_family(plan->model, "Llama4") && norm &&
 				  norm->kind == DOC_BOOL && norm->boolean);
 }
 
@@ -113,7 +107,7 @@ deltanet(const struct model *model)
 const struct doc *
 megatron_zero_centered(struct arena *arena, const struct plan_view *plan)
 {
-	return flag_of(arena, deltanet(plan->model));
+	return flag_if(arena, deltanet(plan->model));
 }
 
 const struct doc *

@@ -13,18 +13,6 @@
 #include "emit/megatron_values.h"
 #include "emit/values.h"
 
-static const struct doc *
-flag_if(struct arena *arena, bool condition)
-{
-	return condition ? doc_bool(arena, true) : NULL;
-}
-
-static const struct doc *
-text_if(struct arena *arena, bool condition, const char *text)
-{
-	return condition ? doc_text(arena, text) : NULL;
-}
-
 /* The index of the value's text in `names` (ends with NULL), or -1 after an error. */
 static int
 choose(const struct key *key, const struct doc *value, const char *const *names,

@@ -9,24 +9,6 @@
 #include "emit/megatron_values.h"
 #include "emit/values.h"
 
-static const struct doc *
-flag_if(struct arena *arena, bool condition)
-{
-	return condition ? doc_bool(arena, true) : NULL;
-}
-
-static const struct doc *
-size_if(struct arena *arena, bool condition, int64_t size)
-{
-	return condition ? doc_int(arena, size) : NULL;
-}
-
-static const struct doc *
-text_if(struct arena *arena, bool condition, const char *text)
-{
-	return condition ? doc_text(arena, text) : NULL;
-}
-
 static bool
 attends(const struct mixer *mixer)
 {

@@ -13,18 +13,6 @@
 #include "emit/private.h"
 #include "emit/values.h"
 
-static const struct doc *
-flag_if(struct arena *arena, bool condition)
-{
-	return condition ? doc_bool(arena, true) : NULL;
-}
-
-static const struct doc *
-text_if(struct arena *arena, bool condition, const char *text)
-{
-	return condition ? doc_text(arena, text) : NULL;
-}
-
 /* A flag on a command line has no value, in a file it is true or false. */
 /* --- grid ----------------------------------------------------------------------------------- */
 

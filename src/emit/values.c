@@ -70,6 +70,24 @@ doc_bool(struct arena *arena, bool boolean)
 	return value;
 }
 
+const struct doc *
+flag_if(struct arena *arena, bool condition)
+{
+	return condition ? doc_bool(arena, true) : NULL;
+}
+
+const struct doc *
+size_if(struct arena *arena, bool condition, int64_t size)
+{
+	return condition ? doc_int(arena, size) : NULL;
+}
+
+const struct doc *
+text_if(struct arena *arena, bool condition, const char *text)
+{
+	return condition ? doc_text(arena, text) : NULL;
+}
+
 struct doc *
 doc_list(struct arena *arena)
 {

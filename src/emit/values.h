@@ -12,6 +12,10 @@ const struct doc *doc_int(struct arena *arena, int64_t integer);
 const struct doc *doc_number(struct arena *arena, double number);
 const struct doc *doc_text(struct arena *arena, const char *text);
 const struct doc *doc_bool(struct arena *arena, bool boolean);
+/* The same, or NULL: nothing is written. */
+const struct doc *flag_if(struct arena *arena, bool condition);
+const struct doc *size_if(struct arena *arena, bool condition, int64_t size);
+const struct doc *text_if(struct arena *arena, bool condition, const char *text);
 /* A list that doc_add_item() fills. */
 struct doc *doc_list(struct arena *arena);
 void doc_add_item(struct arena *arena, struct doc *list, const struct doc *item);

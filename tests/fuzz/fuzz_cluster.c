@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -17,22 +16,7 @@
 #include "model/cluster.h"
 #include "model/groups.h"
 #include "model/job.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
-}
+#include "promise.h"
 
 static void
 check_cluster(const struct cluster *c)

@@ -9,22 +9,13 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/doc.h"
 #include "base/field.h"
 #include "base/jsonw.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-check(bool holds)
-{
-	if (!holds)
-		abort();
-}
+#include "promise.h"
 
 static void
 check_scalar(const struct doc *node)
@@ -158,13 +149,6 @@ check_fields(struct arena *arena, struct diags *diags, const struct doc *root)
 	check(settings.integer >= 1 && settings.integer <= 10);
 	check(settings.number >= 0 && settings.number <= 1);
 	check(settings.seconds >= 0 && isfinite(settings.seconds));
-}
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
 }
 
 static int

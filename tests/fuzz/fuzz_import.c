@@ -9,29 +9,13 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "check/config.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "promise.h"
 
 static const char separator[] = "--- next file ---\n";
-
-static void
-check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
-}
 
 static void
 check_value(const struct doc *value)

@@ -8,23 +8,14 @@
  */
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "base/arena.h"
 #include "model/loads.h"
 #include "model/loads_map.h"
 #include "planner/placement.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "promise.h"
 
 enum { SMALL_EXPERTS = 32, SMALL_ROWS = 64 };
-
-static void
-check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void
 check_loads(const struct loads *loads)

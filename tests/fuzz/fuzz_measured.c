@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/doc.h"
@@ -14,22 +13,7 @@
 #include "model/strategy.h"
 #include "model/trace.h"
 #include "model/training_log.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
-}
+#include "promise.h"
 
 static void
 check_log(struct arena *arena, const char *text, size_t size)

@@ -9,21 +9,12 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/doc.h"
 #include "model/model.h"
 #include "planner/params.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-check(bool holds)
-{
-	if (!holds)
-		abort();
-}
+#include "promise.h"
 
 static void
 check_layers(const struct model *model)
@@ -83,13 +74,6 @@ check_flops(const struct model *model)
 
 	check(isfinite(mtp.training) && plain.forward > 0);
 	check(mtp.forward >= plain.forward);
-}
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
 }
 
 int

@@ -7,32 +7,16 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "check/import_shell.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "promise.h"
 
 struct seen {
 	struct arena *arena;
 	const struct import_text *source;
 };
-
-static void
-check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
-}
 
 static void
 check_text(const struct seen *seen, const struct shell_text *text)

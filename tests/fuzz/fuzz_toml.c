@@ -7,27 +7,11 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "check/import_toml.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void
-out_of_memory(void *context)
-{
-	(void)context;
-	abort();
-}
+#include "promise.h"
 
 static void
 check_tree(const struct doc *node, int depth)
