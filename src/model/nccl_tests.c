@@ -163,7 +163,8 @@ finish(struct nccl_tests *t, struct loc loc)
 		    "the time of its steps",
 		    t->most_ranks, t->rows);
 		diag_last_hint(t->diags,
-		    "logs of Megatron-LM, Megatron-Bridge, DeepSpeed and torchtitan are known");
+		    "logs of Megatron-LM, Megatron-Bridge, NeMo, DeepSpeed and torchtitan are "
+		    "known");
 		return -1;
 	}
 	t->m->reports++;

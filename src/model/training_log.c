@@ -8,6 +8,8 @@
  *   Megatron-Bridge  "Step Time : 9.09s GPU utilization: 663.5MODEL_TFLOP/s/GPU"
  *   DeepSpeed        pipeline engine: "iter time (s): 1.234"; utils/timer.py:
  *                    "CurrSamplesPerSec=36.1, MemAllocated=12.3GB, MaxMemAllocated=23.4GB" (2^30)
+ *   NeMo             "train_step_timing in s: 12.39", "TFLOPS_per_GPU: 512.3", and of its
+ *                    MegatronStrategy "peak_memory_usage: 70833405952", reserved by the allocator
  *   torchtitan       components/metrics.py: "memory: 71.31GiB(90.2%)  tps: 5,762  tflops: 333.9"
  * Of the job itself, Megatron-LM prints "using world size: 32, ..." and its arguments, DeepSpeed
  * its configuration, torchtitan "Building device mesh ..." and "Trainer is initialized with ...".
@@ -26,6 +28,7 @@
 
 enum what { STEP, SAMPLES, TOKENS, TFLOPS, ALLOCATED, RESERVED };
 
+#define NEMO "Megatron (NeMo)"
 static const struct {
 	const char *before, *format;
 	enum what what;
@@ -33,14 +36,18 @@ static const struct {
 } keys[] = {
     {"elapsed time per iteration (ms):", "Megatron-LM", STEP, 1e-3},
     {"Step Time :", "Megatron-Bridge", STEP, 1},
+    {"train_step_timing in s:", NEMO, STEP, 1},
+    {"train_step_timing in s=", NEMO, STEP, 1}, /* of its progress bar */
     {"iter time (s):", "DeepSpeed", STEP, 1},
     {"CurrSamplesPerSec=", "DeepSpeed", SAMPLES, 1},
     {"tps:", "torchtitan", TOKENS, 1},
     {"throughput per GPU (TFLOP/s/GPU):", "Megatron-LM", TFLOPS, 1},
     {"GPU utilization:", "Megatron-Bridge", TFLOPS, 1},
+    {"TFLOPS_per_GPU:", NEMO, TFLOPS, 1},
     {"tflops:", "torchtitan", TFLOPS, 1},
     {"max allocated:", "Megatron-LM", ALLOCATED, 0x1p20},
     {"max reserved:", "Megatron-LM", RESERVED, 0x1p20},
+    {"peak_memory_usage:", NEMO, RESERVED, 1},
     {"MaxMemAllocated=", "DeepSpeed", ALLOCATED, 0x1p30},
     {"Max_MA", "DeepSpeed", ALLOCATED, 0x1p30},
     {"memory:", "torchtitan", RESERVED, 0x1p30},
@@ -61,6 +68,7 @@ static const struct {
     {" seq_length .", "_length ", LOG_SEQ_LEN},
     {" global_batch_size .", "_size ", LOG_GLOBAL_BATCH},
     {" iteration ", "global batch size:", LOG_GLOBAL_BATCH},
+    {"Training epoch ", "global_batch_size: ", LOG_GLOBAL_BATCH},
     {" train_batch_size .", "_size ", LOG_GLOBAL_BATCH},
     {"Building device mesh", " tp=", LOG_TP},
     {"Building device mesh", " pp=", LOG_PP},

@@ -72,6 +72,28 @@ Test(training_log, megatron_bridge)
 	cr_assert_float_eq(facts.tflops_per_gpu, 663, 1e-9);
 }
 
+/* As NeMo 2.x prints it; its first step compiles and connects. */
+Test(training_log, nemo)
+{
+	struct str text;
+	struct log_facts facts;
+	int i;
+
+	text = str_new(arena);
+	for (i = 0; i < 20; i++)
+		str_addf(&text,
+		    "%d: Training epoch 0, iteration %d/99 | lr: 7.4e-06 | "
+		    "global_batch_size: 128 | global_step: %d | peak_memory_usage: 70833405952 | memory_allocated: "
+		    "44271689728 | reduced_train_loss: 11.96 | train_step_timing in s: %.2f | "
+		    "consumed_samples: 6400\n",
+		    i % 4, i, i, i ? 12.39 : 48.2);
+	cr_assert(log_read_text(arena, text.text, text.length, &facts));
+	cr_assert_str_eq(facts.format, "Megatron (NeMo)");
+	cr_assert_float_eq(facts.step_s, 12.39, 1e-9);
+	cr_assert_float_eq(facts.reserved_bytes, 70833405952.0, 1);
+	cr_assert_eq(facts.sizes[LOG_GLOBAL_BATCH], 128);
+}
+
 Test(training_log, deepspeed)
 {
 	struct strategy strategy = {.global_batch = 64};
