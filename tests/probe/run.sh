@@ -274,6 +274,8 @@ if [ -e "$OBJ/moeplan-probe-cpu.so" ] && command -v mpirun >/dev/null; then
 		status=$?; wait; exit $status' "$PROBE" "$scratch/tp2.json"
 	layout tp4 $tiny 4 tp=4,pp=1,cp=1,ep=1,etp=1,vpp=1
 	layout ep4 $tiny 4 tp=1,pp=1,cp=1,ep=4,etp=1,vpp=1
+	python3 tests/probe/calibrated.py "$scratch/report.json" "$MOEPLAN" "$scratch" >"$scratch/log" 2>&1
+	verdict "a report calibrates the next plan" $?
 	layout ep2-edp2 $tiny 4 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1,zero=0
 	layout no-overlap $tiny 4 tp=1,pp=1,cp=1,ep=2,etp=1,vpp=1 "" "--overlap none"
 	layout etp2-ep2 $tiny 8 tp=2,pp=1,cp=1,ep=2,etp=2,vpp=1

@@ -83,8 +83,8 @@ Test(training_log, nemo)
 	for (i = 0; i < 20; i++)
 		str_addf(&text,
 		    "%d: Training epoch 0, iteration %d/99 | lr: 7.4e-06 | "
-		    "global_batch_size: 128 | global_step: %d | peak_memory_usage: 70833405952 | memory_allocated: "
-		    "44271689728 | reduced_train_loss: 11.96 | train_step_timing in s: %.2f | "
+		    "global_batch_size: 128 | global_step: %d | peak_memory_usage: 70833405952 | "
+		    "memory_allocated: 44271689728 | reduced_train_loss: 11.96 | train_step_timing in s: %.2f | "
 		    "consumed_samples: 6400\n",
 		    i % 4, i, i, i ? 12.39 : 48.2);
 	cr_assert(log_read_text(arena, text.text, text.length, &facts));
