@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What do conditions call what is known of who starts the ranks? */
+#include <string.h>
+
 #include "check/context_machine.h"
 
 struct value
@@ -34,10 +36,17 @@ launch_nodes_term(const struct facts *facts)
 	return size_value(facts->check->config->launch.nodes);
 }
 
+/* Numbers of a case may tell the tasks that srun starts on a node. */
 struct value
 launch_procs_term(const struct facts *facts)
 {
-	return size_value(facts->check->config->launch.processes_per_node);
+	const struct launch *launch = &facts->check->config->launch;
+	const struct setting *tasks = setting_find(facts->check->config, "ntasks_per_node");
+
+	if (launch->processes_per_node == 0 && launch->launcher && tasks &&
+	    tasks->value->is_integer && strcmp(launch->launcher, "srun") == 0)
+		return size_value(tasks->value->integer);
+	return size_value(launch->processes_per_node);
 }
 
 struct value

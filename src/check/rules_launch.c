@@ -63,10 +63,9 @@ const struct rule rules_launch[] = {
 	},
 	{
 		.id = "LAU-011", .severity = SEVERITY_WARNING, .silent = true,
-		.when = "in(given(launcher, ''), 'srun', 'mpirun') and world > 1 and not "
-		    "scripted and not said(container_image) and not (launcher == 'mpirun' and "
-		    "framework == "
-		    "'deepspeed')",
+		.when = "(launcher == 'srun' or (launcher == 'mpirun' and launch_read)) and world "
+		    "> 1 and not scripted and not said(container_image) and not (launcher == "
+		    "'mpirun' and framework == 'deepspeed')",
 		.require = "(set(env_world) or stated('WORLD_SIZE')) and (set(master_addr) or "
 		    "stated('MASTER_ADDR'))",
 		.message = "{launcher} sets {if(launcher == 'srun', 'SLURM_PROCID, SLURM_LOCALID "
@@ -139,14 +138,14 @@ const struct rule rules_launch[] = {
 		/* the first node's own script may call it so */
 		.require = "not in(master_addr, 'localhost', '127.0.0.1', '::1') or (launcher == "
 		    "'torchrun' and said(rdzv_endpoint)) or given(node_rank, 1) == 0 : "
-		    "'MASTER_ADDR {master_addr}'; not "
-		    "(starts(rdzv_endpoint, 'localhost') or starts(rdzv_endpoint, '127.0.0.')) : "
-		    "'--rdzv-endpoint {rdzv_endpoint}'; not on(standalone) : '--standalone'; not "
-		    "differs('master_addr', 'host') : '--master-addr {written('master_addr')}'; "
-		    "not differs('main_process_ip', 'host') : '--main_process_ip "
-		    "{written('main_process_ip')}'; not differs('rdzv_endpoint', 'host') : "
-		    "'--rdzv-endpoint {written('rdzv_endpoint')}'; not differs('MASTER_ADDR', "
-		    "'host') or stated('master_addr') or stated('rdzv_endpoint') : 'MASTER_ADDR "
+		    "'MASTER_ADDR {master_addr}'; not (starts(rdzv_endpoint, 'localhost') or "
+		    "starts(rdzv_endpoint, '127.0.0.')) : '--rdzv-endpoint {rdzv_endpoint}'; not "
+		    "on(standalone) : '--standalone'; not differs('master_addr', 'host') : "
+		    "'--master-addr {written('master_addr')}'; not differs('main_process_ip', "
+		    "'host') : '--main_process_ip {written('main_process_ip')}'; not "
+		    "differs('rdzv_endpoint', 'host') : '--rdzv-endpoint "
+		    "{written('rdzv_endpoint')}'; not differs('MASTER_ADDR', 'host') or "
+		    "stated('master_addr') or stated('rdzv_endpoint') : 'MASTER_ADDR "
 		    "{written('MASTER_ADDR')}'",
 		.message = "{problem} on {launch_nodes} nodes: each waits for itself",
 		.hint = "use the first node's name or address, the same on all",
@@ -172,8 +171,7 @@ const struct rule rules_launch[] = {
 		    "sum(slots_left())} slots, {needed: if(said(replicas), tp * replicas, world)} "
 		    "ranks are asked for",
 		.hint = "TP {fix_tp: whole(sum(slots_left()) / replicas)} fits || add hosts, or "
-		    "use "
-		    "smaller degrees",
+		    "use smaller degrees",
 		.source = RUNNER,
 	},
 	{
@@ -220,11 +218,10 @@ const struct rule rules_launch[] = {
 		.id = "LAU-025", .severity = SEVERITY_ERROR, .silent = true,
 		.when = "in(given(launcher, ''), 'torchrun', 'accelerate') and launch_nodes > 0",
 		.require = "not (agents > 0 and agents_per_node == 1) or agents == launch_nodes or "
-		    "said(nodelist) or said(relative) : "
-		    "'{outer} starts {agents} of it'; set(outer) or launch_nodes == 1 or not "
-		    "job_nodes > 1 : 'the script of the job runs on its first node alone, no srun "
-		    "starts {launcher} on the others'; launch_nodes <= job_nodes : 'the job has "
-		    "{job_nodes}'",
+		    "said(nodelist) or said(relative) : '{outer} starts {agents} of it'; "
+		    "set(outer) or launch_nodes == 1 or not job_nodes > 1 : 'the script of the job "
+		    "runs on its first node alone, no srun starts {launcher} on the others'; "
+		    "launch_nodes <= job_nodes : 'the job has {job_nodes}'",
 		.message = "{launcher} of {launch_nodes} nodes: {problem}",
 		.hint = "start one on each node, srun --nodes {launch_nodes} --ntasks-per-node 1 "
 		    "{launcher}, and ask for as many nodes",
@@ -243,8 +240,7 @@ const struct rule rules_launch[] = {
 		    "'accelerate does not know the first machine without --main_process_ip'",
 		.message = "{launch_nodes} nodes: {problem}",
 		.hint = "name the first node, and each node's number: --node-rank "
-		    "\"$SLURM_NODEID\" "
-		    "inside srun … bash -c '…'",
+		    "\"$SLURM_NODEID\" inside srun … bash -c '…'",
 		.source = TORCHRUN "; huggingface/accelerate src/accelerate/utils/launch.py",
 	},
 	{
@@ -300,8 +296,7 @@ const struct rule rules_launch[] = {
 		.when = "launch_read and launch_gpus > 0 and not scripted and not "
 		    "stated('CUDA_VISIBLE_DEVICES')",
 		.require = "launch_procs >= launch_gpus : '{launch_procs} of {launch_gpus} GPUs of "
-		    "a "
-		    "node'; launch_nodes >= job_nodes or agents > 0 or launcher != 'torchrun' : "
+		    "a node'; launch_nodes >= job_nodes or agents > 0 or launcher != 'torchrun' : "
 		    "'{launch_nodes} of {job_nodes} nodes'",
 		.message = "{problem} are used: the others of the job are paid for and idle",
 		.hint = "ask for what is used, or start a process on each GPU",
@@ -314,16 +309,13 @@ const struct rule rules_launch[] = {
 		    "'--num_nodes {num_nodes} without a hostfile, only this machine is known'; "
 		    "num_nodes <= count(slots) : '--num_nodes {num_nodes}, and the hostfile has "
 		    "{hosts: count(slots)} hosts: it starts those and says nothing'; "
-		    "count(slots_left()) "
-		    "> 0 or said(include) : 'no slot is left to start a rank on'; not on(no_ssh) "
-		    "or "
-		    "stated('node_rank') : '--no_ssh needs --node_rank on each node'; not (agents "
-		    "> 1) or on(no_ssh) : '{outer} starts it {agents} times, and each starts the "
-		    "ranks of all hosts'",
+		    "count(slots_left()) > 0 or said(include) : 'no slot is left to start a rank "
+		    "on'; not on(no_ssh) or stated('node_rank') : '--no_ssh needs --node_rank on "
+		    "each node'; not (agents > 1) or on(no_ssh) : '{outer} starts it {agents} "
+		    "times, and each starts the ranks of all hosts'",
 		.message = "deepspeed: {problem}",
 		.hint = "start it once, with a hostfile of all hosts, or on each node with "
-		    "--no_ssh "
-		    "--node_rank",
+		    "--no_ssh --node_rank",
 		.source = RUNNER,
 	},
 	{

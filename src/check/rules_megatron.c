@@ -27,9 +27,8 @@ const struct rule rules_megatron[] = {
 		.severity = SEVERITY_ERROR, .grid = "set(world)",
 		.message = "ETP {etp} x EP {ep} x PP {pp} = {expert_product} GPUs a copy of the "
 		    "experts, WORLD_SIZE is {world}: {remainder: world % expert_product} left "
-		    "over; "
-		    "the dense grid is {dense_product} GPUs a copy "
-		    "and DP {dp: world / dense_product}",
+		    "over; the dense grid is {dense_product} GPUs a copy and DP {dp: world / "
+		    "dense_product}",
 		.hint = "EP {fix_ep: nearest_divisor(world / (etp * pp), ep)} leaves EDP "
 		    "{edp_after_fix: world / (etp * pp * nearest_divisor(world / (etp * pp), "
 		    "ep))}; valid are {valid_ep: divisors(world / (etp * pp))}",
@@ -152,8 +151,7 @@ const struct rule rules_megatron[] = {
 	{
 		.id = "MEG-015", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
 		.when = "arguments and not foreign and not own(setting) and not in(setting, "
-		    "'batch_size', "
-		    "'warmup', 'model_parallel_size', 'checkpoint_activations', "
+		    "'batch_size', 'warmup', 'model_parallel_size', 'checkpoint_activations', "
 		    "'standalone_embedding_stage')",
 		.require = "name_state(setting) == 'known'",
 		.message = "{spelled(setting)} is no argument of Megatron-LM "

@@ -17,7 +17,10 @@ launched(const struct config *config)
 {
 	const struct launch *launch = &config->launch;
 	int64_t slots = hosts_ranks(config, NULL, NULL);
-	const struct setting *gpus = setting_find(config, "physical_gpus_per_node");
+	bool tasks = launch->launcher && strcmp(launch->launcher, "srun") == 0 &&
+		     setting_find(config, "ntasks_per_node");
+	const struct setting *gpus =
+	    setting_find(config, tasks ? "ntasks_per_node" : "physical_gpus_per_node");
 
 	if (launch->nodes > 0 && launch->processes_per_node > 0)
 		return launch->nodes * launch->processes_per_node;
