@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Do the real frameworks accept what we emit, and refuse what we call wrong?
+# Do the real frameworks accept what we emit, and refuse what we call wrong? Do their launchers start the probe?
 #
 # usage: MOEPLAN=PROGRAM [CASES=50] [SEED=1] [TARGETS="megatron …"] tests/conformance/run.sh
 # Ends with a line "N passed, N failed".
@@ -30,5 +30,18 @@ for target in $TARGETS; do
 	passed=$((passed + ${counts% *}))
 	failed=$((failed + ${counts#* }))
 done
+
+# The launchers that come with them, where the probe can be built.
+if command -v mpicc >/dev/null && make --no-print-directory probe-programs >"$out" 2>&1; then
+	sh tests/conformance/launchers.sh >"$out"
+	sed '$d' "$out"
+	counts=$(sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$out")
+	[ -n "$counts" ] || counts='0 1'
+	echo "launchers: ${counts% *} passed, ${counts#* } failed"
+	passed=$((passed + ${counts% *}))
+	failed=$((failed + ${counts#* }))
+else
+	echo "launchers are left out: the probe cannot be built here"
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
