@@ -281,8 +281,8 @@ stage_after(const struct evaluator *e, const struct strategy *s, const struct co
 		*after = *before;
 		return;
 	}
-	after->traffic =
-	    data_parallel(e, s, c, after->dense, after->expert, after->forward_s, after->backward_s);
+	after->traffic = data_parallel(
+	    e, s, c, after->dense, after->expert, after->forward_s, after->backward_s);
 	after->optimizer_s = factor *
 	    optimizer_s(e, s, after->dense, after->expert, &after->offload_s, &after->host_bytes);
 	after->offload_s *= factor;

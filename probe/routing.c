@@ -15,12 +15,6 @@
 
 enum { DRAW_EXPERT = 101 };
 
-static double
-unit(uint64_t what, uint64_t a, uint64_t b, uint64_t c) /* [0, 1) */
-{
-	return (random_unit(what, a, b, c) + 1) / 2;
-}
-
 static bool
 is_chosen(const int32_t *chosen, int n, int64_t expert)
 {
@@ -88,7 +82,7 @@ routing_choose(const struct skew *skew, const struct dims *d, const double *cumu
 
 		for (draw = 0; skew->kind != SKEW_ONE && draw < DRAWS; draw++) {
 			expert = pick(cumulative, d->experts,
-			    unit(DRAW_EXPERT, (uint64_t)layer, (uint64_t)token,
+			    random_share(DRAW_EXPERT, (uint64_t)layer, (uint64_t)token,
 				(uint64_t)(j * DRAWS + draw)));
 			if (is_free(d, chosen, j, expert))
 				break;

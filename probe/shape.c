@@ -311,6 +311,12 @@ random_unit(uint64_t what, uint64_t a, uint64_t b, uint64_t c)
 	return (double)(bits >> 11) * 0x1p-52 - 1;
 }
 
+double
+random_share(uint64_t what, uint64_t a, uint64_t b, uint64_t c)
+{
+	return (random_unit(what, a, b, c) + 1) / 2;
+}
+
 uint64_t
 name_hash(const char *name)
 {

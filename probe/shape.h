@@ -68,6 +68,8 @@ const struct layer_kind *shape_kind(const struct shape *shape, int64_t layer);
 
 /* A number in [-1, 1) that depends on nothing but its coordinates: any rank makes any element. */
 double random_unit(uint64_t what, uint64_t a, uint64_t b, uint64_t c);
+/* Likewise from [0, 1). */
+double random_share(uint64_t what, uint64_t a, uint64_t b, uint64_t c);
 /* Values of a weight by its global place; the reference and the ranks call the same. */
 struct place {
 	uint64_t name; /* hash of the tensor's name */

@@ -171,12 +171,6 @@ row_of_layer(const int64_t *number, int layers, int64_t layer)
 enum { DRAW_WEIGHT = 102 };
 
 static double
-unit(uint64_t what, uint64_t a, uint64_t b, uint64_t c) /* [0, 1) */
-{
-	return (random_unit(what, a, b, c) + 1) / 2;
-}
-
-static double
 weight_of(const struct skew *skew, int64_t layer, int64_t experts, int64_t e)
 {
 	int64_t rank = (e * 5 + layer * 7) % experts; /* hot experts elsewhere in each layer */
@@ -187,8 +181,8 @@ weight_of(const struct skew *skew, int64_t layer, int64_t experts, int64_t e)
 	if (skew->kind != SKEW_BY_CV)
 		return 1;
 	sigma = sqrt(log(1 + skew->value * skew->value));
-	u = unit(DRAW_WEIGHT, (uint64_t)layer, (uint64_t)e, 0) + 1e-12;
-	v = unit(DRAW_WEIGHT, (uint64_t)layer, (uint64_t)e, 1);
+	u = random_share(DRAW_WEIGHT, (uint64_t)layer, (uint64_t)e, 0) + 1e-12;
+	v = random_share(DRAW_WEIGHT, (uint64_t)layer, (uint64_t)e, 1);
 	return exp(sigma * sqrt(-2 * log(u)) * cos(6.283185307179586 * v));
 }
 
