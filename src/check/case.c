@@ -23,7 +23,9 @@ form_of(const struct config *config, const char *name)
 	    [FRAMEWORK_DEEPSPEED] = CONFIG_DEEPSPEED,
 	    [FRAMEWORK_TORCHTITAN] = CONFIG_TORCHTITAN,
 	};
-	return case_field_is_own(name) ? CONFIG_NUMBERS : forms[config->strategy.framework];
+	if (case_field_is_own(name))
+		return CONFIG_NUMBERS;
+	return config->form == CONFIG_MAXTEXT ? CONFIG_MAXTEXT : forms[config->strategy.framework];
 }
 
 void
@@ -281,7 +283,7 @@ framework_setting(struct reader *r, const struct doc *value, const char *name)
 	enum framework framework = r->out->config.strategy.framework;
 
 	if (r->out->other)
-		return NULL;
+		return strncmp(name, "ici_", 4) == 0 || strncmp(name, "dcn_", 4) == 0 ? name : NULL;
 	if (value->kind == DOC_MAP || name_state(framework, NULL, name, NULL) != NAME_UNKNOWN ||
 	    (framework == FRAMEWORK_MEGATRON && setting_is_spelling(name)))
 		return name;
@@ -422,6 +424,8 @@ start_framework(struct reader *r, const struct doc *doc)
 	r->out->other = !known;
 	if (!known && doc)
 		config_add(&r->out->config, r->arena, "framework_name", doc);
+	if (strcmp(text, "maxtext") == 0 || strcmp(text, "MaxText") == 0)
+		r->out->config.form = CONFIG_MAXTEXT;
 	if (!known)
 		return false;
 	r->out->config.strategy.framework = known->framework;

@@ -219,6 +219,8 @@ const struct case_field case_fields[] = {
 	OWN("cp_size", "Accelerate"),
 	OWN("sp_size", "Accelerate"),
 	OWN("ulysses_sequence_parallel_size", "ranks that exchange heads for the sequence"),
+	OWN("num_expert_groups", "torchtitan: groups of experts"),
+	OWN("num_limited_groups", "torchtitan: groups that a token may use"),
 	OWN("ppo_mini_batch_size", "verl: prompts of an optimizer step"),
 	OWN("rollout_batch_size", "prompts of a rollout"),
 	OWN("rollout_n", "answers to a prompt"),

@@ -212,6 +212,23 @@ const struct rule rules_megatron_moe[] = {
 		.source = CONFIG,
 	},
 	{
+		.id = "MEG-142", .frameworks = ON_MEGATRON, .since = "0.11",
+		.severity = SEVERITY_WARNING, .silent = true,
+		.when = "set(moe_router_group_topk) and set(moe_router_num_groups)",
+		.require = "topk >= moe_router_group_topk : 'groups are chosen by their best "
+		    "{best: floor(topk / moe_router_group_topk)} scores (top-{topk} / "
+		    "{moe_router_group_topk}): all of them are equal then'; topk <= "
+		    "moe_router_group_topk * floor(experts / moe_router_num_groups) : "
+		    "'{moe_router_group_topk} groups have {candidates: moe_router_group_topk * "
+		    "floor(experts / moe_router_num_groups)} experts, a token wants {topk}: the "
+		    "others come from groups that were ruled out'",
+		.message = "group-limited routing: {problem}",
+		.hint = "choose fewer and larger groups, or more of them a token",
+		.source = "NVIDIA/Megatron-LM core_v0.19.0 "
+		    "megatron/core/transformer/moe/moe_utils.py group_limited_topk; "
+		    "NVIDIA/Megatron-LM#1441",
+	},
+	{
 		.id = "MEG-091", .frameworks = ON_MEGATRON, .since = "0.11",
 		.severity = SEVERITY_ERROR,
 		.when = "said(moe_router_num_groups) or said(moe_router_group_topk)",

@@ -270,6 +270,22 @@ const struct rule rules_torchtitan[] = {
 		    "emit)",
 		.source = "pytorch/torchtitan 9810191bb (2026-02-23); torchtitan/config/README.md",
 	},
+	{
+		.id = "TT-030", .frameworks = ON_TORCHTITAN, .severity = SEVERITY_ERROR,
+		.when = "said(num_expert_groups) or said(num_limited_groups)",
+		.require = "said(num_expert_groups) and said(num_limited_groups) : "
+		    "'num_expert_groups and num_limited_groups belong together'; experts % "
+		    "num_expert_groups == 0 : '{experts} experts do not divide over "
+		    "{num_expert_groups} groups, {remainder: experts % num_expert_groups} left "
+		    "over'; experts / num_expert_groups >= 2 : 'a group has {experts_per_group: "
+		    "experts / num_expert_groups} experts, two are looked at'; num_limited_groups "
+		    "<= num_expert_groups : 'a token cannot use {num_limited_groups} of "
+		    "{num_expert_groups} groups'",
+		.message = "node-limited routing: {problem}",
+		.hint = "choose groups that divide the experts",
+		.source = "pytorch/torchtitan torchtitan/models/common/moe.py; "
+		    "pytorch/torchtitan#2111",
+	},
 	{.id = NULL},
 };
 /* clang-format on */
