@@ -99,6 +99,16 @@ take_definition(struct import *in, const struct doc *doc)
 	return take_model(in, definition, name ? name->text : NULL);
 }
 
+/* What it was made for: --cluster may be another. */
+static void
+take_gpu(struct import *in, const struct doc *doc)
+{
+	const struct doc *gpu = doc_get(doc_get(doc, "cluster"), "gpu");
+
+	if (gpu && gpu->kind == DOC_STRING)
+		import_setting(in, CONFIG_PLAN, "cluster.gpu", gpu);
+}
+
 static int
 take_combined(struct import *in, const struct doc *doc)
 {
@@ -132,10 +142,13 @@ import_plan(struct import *in, const struct doc *doc)
 		if (doc_is_null(best))
 			return diag_error(
 			    in->diags, doc->loc, "'%s' found no strategy that fits", in->name);
+		take_gpu(in, doc);
 		return take_strategy(in, best) | take_definition(in, doc);
 	}
-	if (strcmp(kind, "moeplan/estimate/v1") == 0)
+	if (strcmp(kind, "moeplan/estimate/v1") == 0) {
+		take_gpu(in, doc);
 		return take_strategy(in, doc) | take_definition(in, doc);
+	}
 	return diag_error(in->diags, schema->loc,
 	    "'%s' is a %s, which holds no strategy: name a plan, an estimate or a combined file",
 	    in->name, kind);

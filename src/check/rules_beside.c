@@ -343,6 +343,17 @@ call_cluster_gpu(const struct expr_scope *scope, const struct value *arguments, 
 	return family ? value_text(family) : value_undecided;
 }
 
+/* cluster_gpu_name(): "H100-SXM5-80GB". */
+static struct value
+call_cluster_gpu_name(const struct expr_scope *scope, const struct value *arguments, size_t count)
+{
+	const struct facts *facts = scope->context;
+	const struct cluster *cluster = facts->check->cluster;
+
+	(void)arguments, (void)count;
+	return cluster ? value_text(cluster->gpu.name) : value_undecided;
+}
+
 /* cluster_beside(): its name. */
 static struct value
 call_cluster_beside(const struct expr_scope *scope, const struct value *arguments, size_t count)
@@ -362,6 +373,7 @@ const struct expr_function beside_functions[] = {
     {"header_gpus", 0, 0, false, call_header_gpus},
     {"header_gpu", 0, 0, false, call_header_gpu},
     {"cluster_gpu", 0, 0, false, call_cluster_gpu},
+    {"cluster_gpu_name", 0, 0, false, call_cluster_gpu_name},
     {"cluster_beside", 0, 0, false, call_cluster_beside},
     {.name = NULL},
 };

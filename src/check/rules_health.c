@@ -131,6 +131,15 @@ const struct rule rules_health[] = {
 		.hint = "name the cluster that the job runs on",
 		.source = "Slurm sbatch(1); the cluster as given",
 	},
+	{
+		.id = "HEA-013", .severity = SEVERITY_WARNING, .silent = true,
+		.when = "set(cluster_world) and said(cluster.gpu)",
+		.require = "cluster.gpu == cluster_gpu_name()",
+		.message = "the plan was made for {cluster.gpu}, the cluster {cluster_beside()} "
+		    "has {cluster_gpu_name()}",
+		.hint = "plan again for this cluster, or name the plan's own",
+		.source = "the cluster as given",
+	},
 	{.id = NULL},
 };
 /* clang-format on */
