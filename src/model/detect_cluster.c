@@ -5,9 +5,9 @@
  * A GPU's facts come from the catalogue row that its driver's name matches; its memory is what
  * the driver shows. NVLink: links that are up, times 25 GB/s a direction (NVLink 2 to 4; NVIDIA
  * V100, A100, H100 datasheets) or 50 GB/s (NVLink 5, Blackwell). Links to switches make one domain
- * of all GPUs; links between GPUs make domains of those that are all linked with each other. NICs:
- * ports that are active and as fast as the fastest one: slower ones are for management. All nodes
- * are taken to be alike.
+ * of all GPUs of the node, or of the rack where the GPU is sold in racks; links between GPUs make
+ * domains of those that are all linked with each other. NICs: ports that are active and as fast as
+ * the fastest one: slower ones are for management. All nodes are taken to be alike.
  */
 #include <string.h>
 
@@ -177,14 +177,26 @@ all_switched(const struct seen *seen)
 	return true;
 }
 
+/* Switches of a rack join its trays; 0: the GPU's own do not, or not in trays of this size. */
+static int
+rack_domain(const struct seen *seen, const struct gpu_row *row)
+{
+	bool wider = row->domain_gpus > row->gpus_per_node;
+
+	return wider && row->domain_gpus % seen->n_gpus == 0 ? (int)row->domain_gpus : 0;
+}
+
 static void
-write_links(const struct seen *seen, int links, struct str *out)
+write_links(const struct seen *seen, const struct gpu_row *row, int links, struct str *out)
 {
 	int each = seen->gpus[0].compute >= BLACKWELL ? LINK_GBPS_BLACKWELL : LINK_GBPS;
 	int domain = all_switched(seen) ? seen->n_gpus : linked_domain(seen);
 	const char *how = "assumed: all GPUs of the node in one domain";
 
-	if (all_switched(seen))
+	if (all_switched(seen) && rack_domain(seen, row)) {
+		domain = rack_domain(seen, row);
+		how = "to NVSwitches; assumed: those of a whole rack";
+	} else if (all_switched(seen))
 		how = "to NVSwitches";
 	else if (domain)
 		how = "between GPUs";
@@ -201,7 +213,7 @@ write_scale_up(const struct seen *seen, const struct gpu_row *row, struct str *o
 	int links = fewest_links(seen);
 
 	if (links > 0)
-		write_links(seen, links, out);
+		write_links(seen, row, links, out);
 	else if (row->domain_gpus == 1 || seen->driver[0])
 		str_addf(out,
 		    "  scale_up: {domain_gpus: 1, GBps: %g}    # seen: no NVLink; assumed: the "
@@ -213,7 +225,8 @@ write_scale_up(const struct seen *seen, const struct gpu_row *row, struct str *o
 		    "  scale_up: {domain_gpus: %d, GBps: %g}    # assumed: nothing seen without "
 		    "NVML, the "
 		    "catalogue's link\n",
-		    seen->n_gpus, row->link_Bps.value / 1e9);
+		    rack_domain(seen, row) ? rack_domain(seen, row) : seen->n_gpus,
+		    row->link_Bps.value / 1e9);
 }
 
 /* --- network cards ------------------------------------------------------------------------ */
