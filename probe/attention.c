@@ -31,12 +31,13 @@ struct block {
 };
 
 static struct block
-block_of(const struct dims *d, int64_t seq, int64_t head, int64_t context)
+block_of(const struct dims *d, int64_t seq, int64_t head, int64_t first, int64_t context)
 {
-	int64_t row = seq * d->seq_rows, far = context * d->rows + row;
+	int64_t row = seq * d->seq_rows + first, left = d->seq_rows - first;
+	int64_t far = context * d->rows + seq * d->seq_rows;
 	int64_t kv_head = head / (d->heads / d->kv_heads);
 
-	return (struct block){.queries = d->seq_rows,
+	return (struct block){.queries = left < d->at_once ? left : d->at_once,
 	    .keys = (d->seq_rows + d->stride - 1) / d->stride,
 	    .q = row * d->q_width + head * d->qk,
 	    .k = far * d->k_width + kv_head * d->key_dim,
@@ -105,20 +106,33 @@ core_block(struct stage *stage, const struct dims *d, const struct block *b, str
 typedef int block_fn(struct stage *stage, const struct dims *d, const struct block *b,
     struct kept *kept, const void *k, const void *v, bool first);
 
+/* Some queries of one head and sequence over the keys of all context ranks. */
+static int
+over_contexts(struct stage *stage, const struct dims *d, struct kept *kept, const void *k,
+    const void *v, block_fn *run, const int64_t at[3])
+{
+	int64_t context, contexts = stage->s->groups[GROUP_CP].size;
+
+	for (context = 0; context < contexts; context++) {
+		struct block b = block_of(d, at[0], at[1], at[2], context);
+
+		if (run(stage, d, &b, kept, k, v, context == 0) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int
 each_block(struct stage *stage, const struct dims *d, struct kept *kept, const void *k,
     const void *v, block_fn *run)
 {
-	int64_t seq, head, context, contexts = stage->s->groups[GROUP_CP].size;
+	int64_t at[3]; /* sequence, head, first query */
 
-	for (seq = 0; seq < d->seqs; seq++)
-		for (head = 0; head < d->heads; head++)
-			for (context = 0; context < contexts; context++) {
-				struct block b = block_of(d, seq, head, context);
-
-				if (run(stage, d, &b, kept, k, v, context == 0) != 0)
+	for (at[0] = 0; at[0] < d->seqs; at[0]++)
+		for (at[1] = 0; at[1] < d->heads; at[1]++)
+			for (at[2] = 0; at[2] < d->seq_rows; at[2] += d->at_once)
+				if (over_contexts(stage, d, kept, k, v, run, at) != 0)
 					return -1;
-			}
 	return 0;
 }
 
@@ -185,8 +199,8 @@ heads_and_output(struct stage *stage, int64_t layer, const struct dims *d, struc
 	if (each_block(stage, d, kept, k, v, core_block) != 0)
 		return -1;
 	gated = gated_output(stage, d, kept);
-	return gated ? rows_multiply_reduce(stage, gated, d->o_width, &last, d->tokens,
-			   stage->scratch.full, out)
+	return gated ? rows_multiply_reduce(
+			   stage, gated, d->o_width, &last, d->tokens, stage->scratch.full, out)
 		     : -1;
 }
 
@@ -283,8 +297,7 @@ core_back_block(struct stage *stage, const struct dims *d, const struct block *b
 	    product(stage, &dvs) != 0 ||
 	    scores_back(stage, d, b, kept->q, k, dk, b->q, b->k, d->key_dim) != 0)
 		return -1;
-	return d->rope ? scores_back(
-			     stage, d, b, kept->q, k, dk, b->q_rope, b->k_rope, d->rope)
+	return d->rope ? scores_back(stage, d, b, kept->q, k, dk, b->q_rope, b->k_rope, d->rope)
 		       : 0;
 }
 
@@ -352,8 +365,8 @@ gates_back(struct stage *stage, const struct dims *d, struct kept *kept)
 	if (result == 0)
 		result = b->ops->gate(b, kept->o, kept->o, kept->gates_o, n, d->gate_span);
 	if (result == 0 && stage->apart)
-		result = b->ops->copy(
-		    b, kept->gates_o, d->gates, t->dgate, d->gates, d->rows, d->gates);
+		result =
+		    b->ops->copy(b, kept->gates_o, d->gates, t->dgate, d->gates, d->rows, d->gates);
 	return kernel_done(stage, result, "a gate");
 }
 
@@ -368,8 +381,8 @@ fetch_seen(struct stage *stage, const struct dims *d, const struct kept *kept, s
 {
 	void *room = stage->scratch.full;
 
-	seen->x = d->mla && d->q_rank ? kept->n1
-				      : rows_fetch(stage, kept->n1, d->tokens, d->h, room);
+	seen->x =
+	    d->mla && d->q_rank ? kept->n1 : rows_fetch(stage, kept->n1, d->tokens, d->h, room);
 	return seen->x ? 0 : -1;
 }
 
@@ -388,8 +401,7 @@ int
 attention_weights(
     struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *dout)
 {
-	struct seen seen = {
-	    .dy = rows_gather(stage, dout, d->tokens, d->h, stage->scratch.full2)};
+	struct seen seen = {.dy = rows_gather(stage, dout, d->tokens, d->h, stage->scratch.full2)};
 	int result;
 
 	if (!seen.dy || fetch_seen(stage, d, kept, &seen) != 0 || rows_joined(stage) != 0)

@@ -16,8 +16,8 @@ int project_forward(struct stage *stage, int64_t layer, const struct dims *d, st
 int project_backward(
     struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *dn1);
 /* x: what they saw, all rows of the group; n1 itself where queries have a latent. */
-int project_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
-    const void *x);
+int project_weights(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *x);
 /* What replayed modules do of it. */
 int project_replay(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept);
 

@@ -171,8 +171,8 @@ static int
 cuda_loss_stats_rows(struct backend *b, float *stats, const void *logits, const int32_t *targets,
     int64_t rows, int64_t cols)
 {
-	return cuda_launched(b,
-	    cuda_loss_stats(cuda_compute_stream(b), stats, logits, targets, rows, cols), "loss");
+	return cuda_launched(
+	    b, cuda_loss_stats(cuda_compute_stream(b), stats, logits, targets, rows, cols), "loss");
 }
 
 static int

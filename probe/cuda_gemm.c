@@ -116,7 +116,35 @@ fill_grouped(struct grouped *h, const struct gemm *gemms, int n)
 	}
 }
 
-/* A and B are bf16 and so must C be: cuBLAS groups no products that sum into float. */
+/*
+ * In bf16 since cuBLAS 12.5: built with an older one, or run with one, products of experts are a
+ * loop. A and B are bf16 and so must C be: cuBLAS groups no products that sum into float.
+ */
+#if CUBLAS_VERSION >= 120500
+#pragma weak cublasGemmGroupedBatchedEx
+
+static int
+multiply_grouped(struct cuda *c, const struct grouped *h, int n)
+{
+	if (!cublasGemmGroupedBatchedEx)
+		return cublas_failed(c, CUBLAS_STATUS_NOT_SUPPORTED, "grouped products");
+	return cublas_failed(c,
+	    cublasGemmGroupedBatchedEx(c->cublas, h->op_a, h->op_b, h->m, h->n, h->k, h->alpha,
+		c->pointers, CUDA_R_16BF, h->lda, c->pointers + n, CUDA_R_16BF, h->ldb, h->beta,
+		(void *const *)(c->pointers + 2 * n), CUDA_R_16BF, h->ldc, n, h->size,
+		CUBLAS_COMPUTE_32F),
+	    "cublasGemmGroupedBatchedEx");
+}
+#else
+static int
+multiply_grouped(struct cuda *c, const struct grouped *h, int n)
+{
+	(void)h;
+	(void)n;
+	return cublas_failed(c, CUBLAS_STATUS_NOT_SUPPORTED, "grouped products");
+}
+#endif
+
 static int
 grouped_call(struct backend *b, const struct gemm *gemms, int n)
 {
@@ -132,12 +160,7 @@ grouped_call(struct backend *b, const struct gemm *gemms, int n)
 	if (cuda_launched(b,
 		cuda_store_addresses(cuda_compute_stream(b), c->pointers, h->pointers, 3 * n),
 		"addresses") == 0)
-		result = cublas_failed(c,
-		    cublasGemmGroupedBatchedEx(c->cublas, h->op_a, h->op_b, h->m, h->n, h->k,
-			h->alpha, c->pointers, CUDA_R_16BF, h->lda, c->pointers + n, CUDA_R_16BF,
-			h->ldb, h->beta, (void *const *)(c->pointers + 2 * n), CUDA_R_16BF, h->ldc,
-			n, h->size, CUBLAS_COMPUTE_32F),
-		    "cublasGemmGroupedBatchedEx");
+		result = multiply_grouped(c, h, n);
 	free(h);
 	return result;
 }

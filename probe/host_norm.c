@@ -107,8 +107,7 @@ sigmoid(float x)
 }
 
 static int
-host_gate(
-    struct backend *b, void *out, const void *in, const void *gates, int64_t n, int64_t span)
+host_gate(struct backend *b, void *out, const void *in, const void *gates, int64_t n, int64_t span)
 {
 	const float *from = in, *g = gates;
 	float *to = out;

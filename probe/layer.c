@@ -120,8 +120,7 @@ first_half(struct stage *stage, struct layer_pass *p)
 	void *y1 = p->d.norms > 2 ? kept->y1 : kept->x1;
 
 	p->half = p->d.norms > 2 ? kept->y2 : p->out;
-	if (norm_forward(
-		stage, norm_of(&p->d, p->layer, NORM_FIRST), kept->x, kept->n1) != 0 ||
+	if (norm_forward(stage, norm_of(&p->d, p->layer, NORM_FIRST), kept->x, kept->n1) != 0 ||
 	    attention_forward(stage, p->layer, &p->d, kept, y1) != 0 ||
 	    behind_half(stage, &p->d, behind, y1, kept->x1, kept->x) != 0)
 		return -1;

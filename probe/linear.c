@@ -127,8 +127,8 @@ bias_sum(struct stage *stage, struct vector v, const void *dy, int64_t rows, int
 	if (!w)
 		return 0;
 	return kernel_done(stage,
-	    b->ops->bias_back(b, weight_gradient(&stage->weights, w) + v.first, dy, NULL, rows,
-		width, stride),
+	    b->ops->bias_back(
+		b, weight_gradient(&stage->weights, w) + v.first, dy, NULL, rows, width, stride),
 	    v.name);
 }
 

@@ -139,8 +139,8 @@ all_forward(struct stage *stage, int64_t layer, const struct dims *d, struct kep
 		if (!seen)
 			return -1;
 		result = i + 1 < n ? rows_run(stage, &back, 1, seen, mlps[i].width)
-				   : rows_multiply_reduce(stage, seen, mlps[i].width, &back,
-					 d->tokens, full, out);
+				   : rows_multiply_reduce(
+					 stage, seen, mlps[i].width, &back, d->tokens, full, out);
 	}
 	return result;
 }
@@ -198,7 +198,8 @@ gate_back(struct stage *stage, int64_t layer, const struct dims *d, const struct
 	void *dgate = stage->scratch.dgate;
 	int64_t n = d->rows * m->width;
 
-	if (KERNEL(stage, gate_back(backend(stage), dact, dgate, dact, m->act, m->gate, n, m->width),
+	if (KERNEL(stage,
+		gate_back(backend(stage), dact, dgate, dact, m->act, m->gate, n, m->width),
 		"a gate") != 0 ||
 	    KERNEL(stage, gate(backend(stage), m->act, m->act, m->gate, n, m->width), "a gate") !=
 		0 ||

@@ -41,8 +41,7 @@ up_products(struct stage *stage, int64_t layer, const struct dims *d, struct kep
 	up[1] = product_of(v, kept->v, d->v_width);
 	up[0].column = up[1].column = d->q_rank;
 	if (d->q_rank)
-		up[n++] =
-		    product_of(linear_of(stage, layer, "q_up", d->rows), kept->q, d->q_width);
+		up[n++] = product_of(linear_of(stage, layer, "q_up", d->rows), kept->q, d->q_width);
 	return n;
 }
 
@@ -56,11 +55,11 @@ up_mla(struct stage *stage, int64_t layer, const struct dims *d, struct kept *ke
 	const void *all = rows_multiply(stage, own, d->tokens, d->latent, kept->latent, up, n);
 	struct product q;
 
-	if (!all || kernel_done(stage,
-			b->ops->copy(b, act_at(stage, kept->k, d->k_width - d->rope), d->k_width,
-			    act_at(stage, all, d->q_rank + d->kv_rank), d->latent, d->rows,
-			    d->rope),
-			"rotary keys") != 0)
+	if (!all ||
+	    kernel_done(stage,
+		b->ops->copy(b, act_at(stage, kept->k, d->k_width - d->rope), d->k_width,
+		    act_at(stage, all, d->q_rank + d->kv_rank), d->latent, d->rows, d->rope),
+		"rotary keys") != 0)
 		return -1;
 	if (d->q_rank)
 		return 0;
@@ -79,8 +78,8 @@ norm_latents(struct stage *stage, int64_t layer, const struct dims *d, struct ke
 
 	if ((d->q_rank &&
 		rows_norm(stage, q, kept->raw, own, d->tokens, d->q_rank, d->latent) != 0) ||
-	    rows_norm(stage, kv, act_at(stage, kept->raw, d->q_rank),
-		act_at(stage, own, d->q_rank), d->tokens, d->kv_rank, d->latent) != 0 ||
+	    rows_norm(stage, kv, act_at(stage, kept->raw, d->q_rank), act_at(stage, own, d->q_rank),
+		d->tokens, d->kv_rank, d->latent) != 0 ||
 	    kernel_done(stage,
 		b->ops->copy(b, act_at(stage, own, rope), d->latent, act_at(stage, kept->raw, rope),
 		    d->latent, d->tokens, d->rope),
@@ -144,8 +143,7 @@ bias_gates(struct stage *stage, int64_t layer, const struct dims *d, struct kept
 		return 0;
 	if (d->sinks && act_clear(stage, kept->gates_o, d->rows * d->gates) != 0)
 		return -1;
-	return bias_add(
-	    stage, d->sinks ? sinks : bias, kept->gates_o, d->rows, d->gates, d->gates);
+	return bias_add(stage, d->sinks ? sinks : bias, kept->gates_o, d->rows, d->gates, d->gates);
 }
 
 static int
@@ -205,8 +203,7 @@ projected_of(const struct stage *stage, const struct kept *kept)
 	const struct scratch *t = &stage->scratch;
 
 	if (stage->apart)
-		return (struct projected){
-		    kept->q, kept->k, kept->v, kept->dlatent, kept->gates_o};
+		return (struct projected){kept->q, kept->k, kept->v, kept->dlatent, kept->gates_o};
 	return (struct projected){t->dq, t->dk, t->dv, t->latent, t->dgate};
 }
 
@@ -235,11 +232,11 @@ heads_back(struct stage *stage, int64_t layer, const struct dims *d, const struc
 	struct vector q_bias = {layer, "q_bias", 0}, k_bias = {layer, "k_bias", 0};
 	struct vector v_bias = {layer, "v_bias", 0};
 
-	if (d->q_normed && (rows_norm_back(stage, q_norm, kept->q_raw, p->dq,
-				d->rows * d->q_width / d->q_normed, d->q_normed, d->q_normed) != 0 ||
-			       rows_norm_back(stage, k_norm, kept->k_raw, p->dk,
-				   d->rows * d->k_width / d->k_normed, d->k_normed,
-				   d->k_normed) != 0))
+	if (d->q_normed &&
+	    (rows_norm_back(stage, q_norm, kept->q_raw, p->dq, d->rows * d->q_width / d->q_normed,
+		 d->q_normed, d->q_normed) != 0 ||
+		rows_norm_back(stage, k_norm, kept->k_raw, p->dk,
+		    d->rows * d->k_width / d->k_normed, d->k_normed, d->k_normed) != 0))
 		return -1;
 	if (bias_sum(stage, q_bias, p->dq, d->rows, d->q_width, d->q_width) != 0 ||
 	    bias_sum(stage, k_bias, p->dk, d->rows, d->k_width, d->k_width) != 0)
@@ -283,8 +280,8 @@ project_gqa_back(
 }
 
 static int
-project_gqa_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
-    const void *x)
+project_gqa_weights(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *x)
 {
 	struct projections l = gqa_of(stage, layer, d);
 	struct projected p = projected_of(stage, kept);
@@ -294,9 +291,8 @@ project_gqa_weights(struct stage *stage, int64_t layer, const struct dims *d, st
 	    linear_back_weight(stage, &l.k, p.dk, d->k_width, x, d->h) != 0 ||
 	    linear_back_weight(stage, &l.v, p.dv, d->v_width, x, d->h) != 0)
 		return -1;
-	return d->gates && !d->sinks
-		   ? linear_back_weight(stage, &gate, p.dgates, d->gates, x, d->h)
-		   : 0;
+	return d->gates && !d->sinks ? linear_back_weight(stage, &gate, p.dgates, d->gates, x, d->h)
+				     : 0;
 }
 
 /* Up from the latents. */
@@ -381,8 +377,8 @@ project_mla_back(
 }
 
 static int
-project_mla_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
-    const void *x)
+project_mla_weights(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *x)
 {
 	struct linear q_down = linear_of(stage, layer, "q_down", d->tokens);
 	struct linear kv_down = linear_of(stage, layer, "kv_down", d->tokens);
@@ -413,8 +409,8 @@ project_backward(
 }
 
 int
-project_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
-    const void *x)
+project_weights(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *x)
 {
 	return d->mla ? project_mla_weights(stage, layer, d, kept, x)
 		      : project_gqa_weights(stage, layer, d, kept, x);

@@ -182,8 +182,8 @@ reference_norm_back(
 
 /* By its place among a layer's norms; biases, if any, follow the two scales. */
 static void
-layer_norm(struct ref *ref, const struct dims *d, int64_t layer, int which, const double *x,
-    double *y)
+layer_norm(
+    struct ref *ref, const struct dims *d, int64_t layer, int which, const double *x, double *y)
 {
 	const struct reference_weight *norms = reference_find(ref->r, layer, "norms");
 	int64_t t, h = ref->h;

@@ -151,8 +151,7 @@ latents(struct ref *ref, const struct dims *d, int64_t layer)
 		rows_forward(&kv, x, raw + d->q_rank);
 		memcpy(row + d->q_rank, raw + d->q_rank,
 		    (size_t)(d->latent - d->q_rank) * sizeof(*row));
-		reference_norm(
-		    raw + d->q_rank, kv_norm->value, d->kv_rank, row + d->q_rank);
+		reference_norm(raw + d->q_rank, kv_norm->value, d->kv_rank, row + d->q_rank);
 	}
 }
 
@@ -217,7 +216,8 @@ project(struct ref *ref, const struct dims *d, const struct source *s, int64_t l
 
 /* Rows of `width` elements, normed by parts of `part`; a scale of more than a part goes on. */
 static void
-norm_parts(const struct reference_weight *g, int64_t part, int64_t width, const double *x, double *y)
+norm_parts(
+    const struct reference_weight *g, int64_t part, int64_t width, const double *x, double *y)
 {
 	int64_t at;
 

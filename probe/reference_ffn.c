@@ -107,7 +107,8 @@ mlp(struct ref *ref, const struct dims *d, int64_t layer, struct mlp m, double *
 	}
 }
 
-/* `hidden` is the activation, `dhidden` the gradient of what W2 saw; it becomes the activation's. */
+/* `hidden` is the activation, `dhidden` the gradient of what W2 saw; it becomes the activation's.
+ */
 static void
 gate_row_back(struct ref *ref, const struct mlp *m, const double *x, const double *hidden,
     double *dhidden, double *dx)
@@ -144,8 +145,7 @@ mlp_back(struct ref *ref, const struct dims *d, int64_t layer, struct mlp m, con
 		if (m.gate)
 			gate_row_back(ref, &m, x, hidden, dhidden, dn2);
 		act_row_back(d->ungated, fc1, m.width, dhidden, dfc1);
-		reference_row_back(
-		    m.first->value, m.first->gradient, m.wide, ref->h, x, dfc1, dn2);
+		reference_row_back(m.first->value, m.first->gradient, m.wide, ref->h, x, dfc1, dn2);
 		if (m.bias1)
 			reference_add(m.bias1->gradient, dfc1, m.wide);
 		if (m.bias2)
@@ -262,7 +262,8 @@ routed(struct ref *ref, const struct dims *d, int64_t layer, double *out)
 			reference_row_forward(second->value + e * ref->h * d->expert, ref->h,
 			    d->expert, hidden, l->out + j * ref->h, false);
 			if (bias2)
-				reference_add(l->out + j * ref->h, bias2->value + e * ref->h, ref->h);
+				reference_add(
+				    l->out + j * ref->h, bias2->value + e * ref->h, ref->h);
 			for (i = 0; i < ref->h; i++)
 				out[t * ref->h + i] += l->gates[j] * l->out[j * ref->h + i];
 		}

@@ -98,7 +98,7 @@ widen(struct widest *w, const struct shape *shape, int64_t layer)
 	keep_max(&w->experts, d.experts);
 	keep_max(&w->local_experts, d.local_experts);
 	keep_max(&w->top_k, d.top_k);
-	keep_max(&w->block, d.seq_rows * ((d.seq_rows + d.stride - 1) / d.stride));
+	keep_max(&w->block, d.at_once * ((d.seq_rows + d.stride - 1) / d.stride));
 }
 
 /* Over the layers at one place of the stage's chunks; place -1: over all, MTP modules too. */
@@ -277,7 +277,8 @@ room_point(const struct stage *stage, struct kept *kept)
 	for (i = 0; i < KEPT_ROWS; i++) {
 		void **at = kept_member(kept, &kept_rows[i]);
 
-		if (*kept_member(&here, &kept_rows[i]) && *at == *kept_member(&there, &kept_rows[i]))
+		if (*kept_member(&here, &kept_rows[i]) &&
+		    *at == *kept_member(&there, &kept_rows[i]))
 			*at = *kept_member(&here, &kept_rows[i]);
 	}
 }
@@ -394,7 +395,8 @@ make_scratch_attention(struct stage *stage)
 	t->dk = own_act(stage, ROOM_BUFFERS, rows * w->k_width);
 	t->dv = own_act(stage, ROOM_BUFFERS, rows * w->v_width);
 	t->attention = own_act(stage, ROOM_BUFFERS, rows * w->o_width);
-	t->dgate = own_act(stage, ROOM_BUFFERS, rows * (w->gates > w->shared_gate ? w->gates : w->shared_gate));
+	t->dgate = own_act(
+	    stage, ROOM_BUFFERS, rows * (w->gates > w->shared_gate ? w->gates : w->shared_gate));
 	t->scores = own_act(stage, ROOM_BUFFERS, w->block);
 	t->dscores = own_act(stage, ROOM_BUFFERS, w->block);
 }

@@ -81,8 +81,8 @@ scaled_kv_heads(const struct mixer *m, const struct strategy *s)
 
 /* `hidden`: of the plan's model and of the small one. */
 static void
-scale_kind(struct layer_kind *kind, const struct strategy *s, const int64_t hidden[2],
-    bool keeps_experts)
+scale_kind(
+    struct layer_kind *kind, const struct strategy *s, const int64_t hidden[2], bool keeps_experts)
 {
 	struct mixer *m = &kind->mixer;
 	struct ffn *f = &kind->ffn;
@@ -196,6 +196,9 @@ mixer_extras(const struct mixer *m, struct dims *d)
 	}
 }
 
+/* Scores of one head and sequence at one time: half a GiB in bf16. Small shapes part theirs too. */
+enum { MOST_SCORES = 1 << 28, SCALED_QUERIES = 3 };
+
 static void
 mixer_dims(const struct shape *shape, const struct mixer *m, struct dims *d)
 {
@@ -223,7 +226,11 @@ mixer_dims(const struct shape *shape, const struct mixer *m, struct dims *d)
 	if (d->stride > d->seq_rows)
 		d->stride = d->seq_rows;
 	d->stride = at_least_one(d->stride);
-	keys = (d->seq_rows + d->stride - 1) / d->stride * s->cp;
+	keys = (d->seq_rows + d->stride - 1) / d->stride;
+	d->at_once = shape->scaled ? SCALED_QUERIES : at_least_one(MOST_SCORES / keys);
+	if (d->at_once > d->seq_rows)
+		d->at_once = d->seq_rows;
+	keys *= s->cp;
 	d->scale = 1 / (sqrt((double)d->qk) * (double)keys);
 }
 
@@ -364,7 +371,8 @@ is_norm(const struct tensor *t)
 {
 	const char *end = strrchr(t->name, '_');
 
-	return t->component == COMPONENT_NORMS || (t->cols == 1 && end && strcmp(end, "_norm") == 0);
+	return t->component == COMPONENT_NORMS ||
+	       (t->cols == 1 && end && strcmp(end, "_norm") == 0);
 }
 
 double

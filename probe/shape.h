@@ -33,8 +33,9 @@ double shape_flops(const struct shape *shape);
 struct dims {
 	int64_t h, tokens, rows; /* T: this rank's tokens; M: its tensor-parallel group's */
 	int64_t seqs,
-	    seq_rows;	/* M = seqs * seq_rows: the part of a sequence on this context rank */
-	int64_t stride; /* every so-manieth key is seen: the cost of the mask */
+	    seq_rows;	 /* M = seqs * seq_rows: the part of a sequence on this context rank */
+	int64_t at_once; /* queries whose scores are there at one time */
+	int64_t stride;	 /* every so-manieth key is seen: the cost of the mask */
 	int64_t heads, kv_heads, qk, v, q_width, k_width, v_width, o_width; /* local */
 	int64_t key_dim; /* width of a key head: qk, without the rotary part for MLA */
 	int64_t rope;	 /* MLA: that part, one for all heads, behind their keys; else 0 */

@@ -44,11 +44,11 @@ struct scratch {
 	void *full, *full2, *part; /* M x h */
 	void *latent, *k_all, *v_all, *dk_all, *dv_all, *dq, *dk, *dv, *attention, *scores,
 	    *dscores;
-	void *dwide, *dnarrow;				    /* M x 2w, M x w */
-	void *dgate;					    /* M x gates */
-	void *united2;					    /* U x h */
-	void *expert_wide, *expert_dnarrow;		    /* U x 2f, U x f */
-	void *logits, *dlogits;				    /* T x E */
+	void *dwide, *dnarrow;		    /* M x 2w, M x w */
+	void *dgate;			    /* M x gates */
+	void *united2;			    /* U x h */
+	void *expert_wide, *expert_dnarrow; /* U x 2f, U x f */
+	void *logits, *dlogits;		    /* T x E */
 	float *dgates;
 	void *t1, *t2, *t3, *t4;  /* T x h; t4 where norms stand behind halves */
 	void *carried, *mtp_part; /* T x h, M x h/TP */
@@ -88,7 +88,7 @@ struct stage {
 	struct scratch scratch;
 	struct lane lanes[2];  /* of forwards, of backwards */
 	struct kept shared[2]; /* what replayed modules keep, likewise */
-	struct kept *kept; /* [slot][place in chunk] */
+	struct kept *kept;     /* [slot][place in chunk] */
 	void **inputs;	   /* [slot]: input of the first layer, then outputs: [slot][place + 1] */
 	bool fetches;	   /* inputs come a pass early: pipeline overlap */
 	bool apart;	   /* the pass that runs now leaves gradients of weights, or they are it */
@@ -139,7 +139,8 @@ struct layer_pass {
 	struct kept *kept;
 	const void *dout; /* backward: gradient of the layer's output */
 	void *out;	  /* T x h: the output; the gradient of the input */
-	/* What the feed-forward half gives, in front of a norm behind it, and the gradient of that. */
+	/* What the feed-forward half gives, in front of a norm behind it, and the gradient of that.
+	 */
 	void *half;
 	const void *half_back;
 	struct dims d;
@@ -171,8 +172,8 @@ int layer_backward(struct stage *stage, int64_t layer, int64_t micro_batch, stru
  * The gradients of its weights, left over from a layer_backward() with stage->apart, which leaves
  * the gradient of its input where that was. `dout` must still be there.
  */
-int layer_weights(struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept,
-    const void *dout);
+int layer_weights(
+    struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, const void *dout);
 /* The whole layer once more, in front of its backward. */
 int layer_replay(
     struct stage *stage, int64_t layer, int64_t micro_batch, struct kept *kept, void *out);
@@ -220,8 +221,8 @@ int mlp_forward(
     struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, void *out);
 int mlp_backward(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
     const void *dout, void *dn2);
-int mlp_weights(struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept,
-    const void *dout);
+int mlp_weights(
+    struct stage *stage, int64_t layer, const struct dims *d, struct kept *kept, const void *dout);
 int activate(struct stage *stage, const struct dims *d, void *out, const void *in, int64_t rows,
     int64_t width);
 int activate_back(struct stage *stage, const struct dims *d, void *din, const void *dout,
@@ -278,8 +279,8 @@ struct product {
 	int64_t ld;
 	float beta;
 };
-int rows_run(struct stage *stage, const struct product *products, int n, const void *rows,
-    int64_t width);
+int rows_run(
+    struct stage *stage, const struct product *products, int n, const void *rows, int64_t width);
 /* Products of gathered rows, block by block where the plan overlaps them; the gathered rows. */
 const void *rows_multiply(struct stage *stage, const void *in, int64_t tokens, int64_t width,
     void *room, const struct product *products, int n);
@@ -295,8 +296,8 @@ struct vector {
 	const char *name;
 	int64_t first; /* its first element that counts */
 };
-int bias_add(struct stage *stage, struct vector v, void *to, int64_t rows, int64_t width,
-    int64_t stride);
+int bias_add(
+    struct stage *stage, struct vector v, void *to, int64_t rows, int64_t width, int64_t stride);
 int bias_sum(struct stage *stage, struct vector v, const void *dy, int64_t rows, int64_t width,
     int64_t stride);
 int rows_norm(struct stage *stage, struct vector v, const void *in, void *out, int64_t rows,

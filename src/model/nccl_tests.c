@@ -249,8 +249,7 @@ take_row(struct nccl_tests *t, struct loc loc, const char *line)
 		keep_program(t, line); /* a command */
 		return 0;
 	}
-	return add_time(
-	    t, loc, numeric_strtod(fields[0], NULL), numeric_strtod(fields[5], NULL));
+	return add_time(t, loc, numeric_strtod(fields[0], NULL), numeric_strtod(fields[5], NULL));
 }
 
 int
@@ -334,8 +333,8 @@ take_result(struct nccl_tests *t, const struct doc *row)
 }
 
 int
-calibrate_add_nccl_json(struct diags *diags, const struct cluster *cluster,
-    const struct doc *doc, struct measurements *m)
+calibrate_add_nccl_json(struct diags *diags, const struct cluster *cluster, const struct doc *doc,
+    struct measurements *m)
 {
 	struct nccl_tests *t = tests_new(diags, cluster, m);
 	const struct doc *args = doc_get(doc, "args"), *results = doc_get(doc, "results"), *row;

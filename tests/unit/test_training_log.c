@@ -84,7 +84,8 @@ Test(training_log, nemo)
 		str_addf(&text,
 		    "%d: Training epoch 0, iteration %d/99 | lr: 7.4e-06 | "
 		    "global_batch_size: 128 | global_step: %d | peak_memory_usage: 70833405952 | "
-		    "memory_allocated: 44271689728 | reduced_train_loss: 11.96 | train_step_timing in s: %.2f | "
+		    "memory_allocated: 44271689728 | reduced_train_loss: 11.96 | "
+		    "train_step_timing in s: %.2f | "
 		    "consumed_samples: 6400\n",
 		    i % 4, i, i, i ? 12.39 : 48.2);
 	cr_assert(log_read_text(arena, text.text, text.length, &facts));
@@ -174,8 +175,8 @@ Test(training_log, a_file_that_is_not_there)
 /* Arguments, iterations, and the words that stand without a space before them. */
 Test(training_log, sizes_of_the_job)
 {
-	struct strategy strategy = {.world = 32, .tp = 2, .pp = 4, .ep = 8, .global_batch = 256,
-	    .seq_len = 4096};
+	struct strategy strategy = {
+	    .world = 32, .tp = 2, .pp = 4, .ep = 8, .global_batch = 256, .seq_len = 4096};
 	struct diags *diags = diags_new(arena);
 	struct log_facts facts;
 
@@ -194,8 +195,7 @@ Test(training_log, sizes_of_the_job)
 	cr_assert_eq(log_check_sizes(diags, "log", &facts, &strategy), 0);
 	strategy.pp = 2;
 	cr_assert_eq(log_check_sizes(diags, "log", &facts, &strategy), -1);
-	cr_assert_str_eq(
-	    diags->last->message, "the log is of another run: PP 4, the plan has 2");
+	cr_assert_str_eq(diags->last->message, "the log is of another run: PP 4, the plan has 2");
 	strategy =
 	    (struct strategy){.tp = 1, .pp = 2, .ep = 4, .global_batch = 64, .seq_len = 8192};
 	cr_assert(read_log("Building device mesh with parallelism: pp=2, dp_replicate=1, "
