@@ -338,6 +338,10 @@ check-probe: ## Build the probe and test it: faults, layouts over MPI, the cuda 
 	@$(SUBMAKE) all probe-programs probe-tests
 	@$(RUN) probe
 
+check-gpu-script: ## Try tests/gpu/run.sh itself, on stand-ins for a GPU (minutes)
+	@$(SUBMAKE) all probe-programs
+	OBJ=$(abspath $(OBJ)) CC='$(CC)' sh tests/gpu/dry.sh
+
 install-probe: probe ## Install moeplan-probe and its backends
 	install -d $(BINDIR) $(DESTDIR)$(PREFIX)/lib/moeplan
 	install -m 755 moeplan-probe $(BINDIR)/moeplan-probe
@@ -388,5 +392,5 @@ help: ## Show this list
 
 FORCE:
 .PHONY: all tests benches fuzzers demo test conformance check-deps check-asan run-suites check-valgrind fuzz lint \
-	format bench accuracy bands fit check-fit docs probe probe-programs probe-tests check-probe install-probe install uninstall dist clean help FORCE
+	format bench accuracy bands fit check-fit docs probe probe-programs probe-tests check-probe check-gpu-script install-probe install uninstall dist clean help FORCE
 .DELETE_ON_ERROR:

@@ -92,8 +92,9 @@ why() { # FILE
 }
 
 "$MOEPLAN" detect --output "$out/cluster.yaml" 2>"$out/detect.log"
-row detect $? "$(sed -n 's/^  name: \([^ ]*\).*/\1/p' "$out/cluster.yaml" 2>/dev/null | head -n 1; why "$out/detect.log")"
+status=$?
 gpu=$(sed -n 's/^  name: \([^ ]*\).*/\1/p' "$out/cluster.yaml" 2>/dev/null | head -n 1)
+row detect $status "${gpu:-$(why "$out/detect.log")}"
 gpu=${gpu:-H200-SXM5-141GB}
 
 # One layer stack that one GPU holds, of a public model's shapes.
@@ -107,14 +108,25 @@ plan() { # FILE RANKS SEQ BATCH PINS
 		--pin "$5" --top 1 --quiet --format json --output "$out/$1.plan.json" >"$out/$1.plan.log" 2>&1
 }
 
-value() { # REPORT PYTHON-EXPRESSION over r
-	python3 -c 'import json, sys
+value() { # REPORT PYTHON-EXPRESSION over r: what it gives, or why it gives nothing, and whether
+	said=$(python3 -c 'import json, sys
 r = json.load(open(sys.argv[1]))
-print(eval(sys.argv[2]))' "$out/$1.report.json" "$2" 2>&1 | tail -n 1
+print(eval(sys.argv[2]))' "$out/$1.report.json" "$2" 2>&1)
+	set -- $?
+	printf '%s\n' "$said" | tail -n 1
+	return "$1"
 }
 
-numbers() { # REPORT: the worst error of all rows
-	value "$1" '"worst error %.1e of %.0e" % max(((x["error"], x["tolerance"]) for x in r["numerics"]["rows"]), key=lambda p: p[0] / max(p[1], 1e-9))'
+# A row of what a report says; it fails when the report does not say it.
+fact() { # NAME REPORT EXPRESSION
+	text=$(value "$2" "$3")
+	row "$1" $? "$text"
+}
+
+numbers() { # NAME REPORT [MORE]: the worst error of all rows; 1e+99: no number
+	text=$(value "$2" '"worst error %.1e of %.0e" % max(((1e99 if x["error"] is None else x["error"], x["tolerance"]) for x in r["numerics"]["rows"]), key=lambda p: p[0] / max(p[1], 1e-9))')
+	[ "$(value "$2" 'r["numerics"]["ok"]')" = True ]
+	row "$1" $? "$text${3:-}"
 }
 
 # --- 1, 3, 4: one rank ----------------------------------------------------------------------------
@@ -126,11 +138,11 @@ model deepseek deepseek-v3 2 32 'dense_first_layers: 1
 mtp_layers: 0
 '
 rows_of() { # NAME
-	row "numerics, $1" "$(value "$1" 'int(not r["numerics"]["ok"])')" "$(numbers "$1")"
-	row "step, $1" 0 "$(value "$1" '"predicted %.1f ms, measured %.1f ms (%d of %d micro-batches)" % (r["step"]["predicted_s"] * 1e3, r["step"]["measured_s"]["max"] * 1e3, r["step"]["micro_batches"], r["step"]["micro_batches_planned"])')"
-	row "experts, $1" 0 "$(value "$1" '"%.0f TFLOP/s best grouped (%s), %.0f best dense" % (max([p["flops"] for p in r["products"] if p["groups"] > 1] or [0]) / 1e12, r["device"]["grouped_engine"], max(p["flops"] for p in r["products"]) / 1e12)')"
-	row "copy, permute, $1" 0 "$(value "$1" '"%.2f and %.2f TB/s, %.1f us a launch" % (r["device"]["memory_Bps"] / 1e12, r["device"]["permute_Bps"] / 1e12, r["device"]["launch_s"] * 1e6)')"
-	row "memory, $1" 0 "$(value "$1" '"predicted %.1f GiB, allocated %.1f, outside %.2f" % (sum(v for k, v in r["memory"]["stages"][0]["predicted"].items()) / 2**30, r["memory"]["stages"][0]["measured"]["allocated_bytes"] / 2**30, (r["memory"]["stages"][0]["measured"]["outside_bytes"] or 0) / 2**30)')"
+	numbers "numerics, $1" "$1"
+	fact "step, $1" "$1" '"predicted %.1f ms, measured %.1f ms (%d of %d micro-batches)" % (r["step"]["predicted_s"] * 1e3, r["step"]["measured_s"]["max"] * 1e3, r["step"]["micro_batches"], r["step"]["micro_batches_planned"])'
+	fact "experts, $1" "$1" '"%.0f TFLOP/s best grouped (%s), %.0f best dense" % (max([p["flops"] for p in r["products"] if p["groups"] > 1] or [0]) / 1e12, r["device"]["grouped_engine"], max(p["flops"] for p in r["products"]) / 1e12)'
+	fact "copy, permute, $1" "$1" '"%.2f and %.2f TB/s, %.1f us a launch" % (r["device"]["memory_Bps"] / 1e12, r["device"]["permute_Bps"] / 1e12, r["device"]["launch_s"] * 1e6)'
+	fact "memory, $1" "$1" '"predicted %.1f GiB, allocated %.1f, outside %.2f" % (sum(v for k, v in r["memory"]["stages"][0]["predicted"].items()) / 2**30, r["memory"]["stages"][0]["measured"]["allocated_bytes"] / 2**30, (r["memory"]["stages"][0]["measured"]["outside_bytes"] or 0) / 2**30)'
 }
 
 for name in mixtral qwen deepseek; do
@@ -171,9 +183,8 @@ if [ $two_planned = 1 ] && fits "two ranks, one GPU" 100; then
 	wait $other
 	took=$(($(date +%s) - began))
 	if [ -s "$out/two.report.json" ]; then
-		row "two ranks, one GPU" "$(value two 'int(not r["numerics"]["ok"])')" \
-			"$(numbers two); times not comparable"
-		row "memory of communicators" 0 "$(value two '"%d took %.0f MiB a rank (2 channels, small buffers)" % (r["memory"]["communicators"], r["memory"]["communicator_bytes"] / 2**21)')"
+		numbers "two ranks, one GPU" two "; times not comparable"
+		fact "memory of communicators" two '"%d took %.0f MiB a rank (2 channels, small buffers)" % (r["memory"]["communicators"], r["memory"]["communicator_bytes"] / 2**21)'
 	else
 		row "two ranks, one GPU" 1 "status $status: $(why "$out/two.0.log")"
 	fi
@@ -206,7 +217,9 @@ for name in mixtral qwen deepseek; do
 done
 if [ $# -gt 0 ]; then
 	"$MOEPLAN" calibrate "node:1 gpu:1 $gpu" "$@" --output "$out/calibrated.yaml" >"$out/calibrate.log" 2>&1
-	row calibrate $? "$(sed -n 's/^  \(hbm_GBps.*\|matmul_ceiling.*\)/\1/p' "$out/calibrated.yaml" 2>/dev/null | head -n 1; why "$out/calibrate.log")"
+	status=$?
+	found=$(sed -n 's/^  \(hbm_GBps.*\|matmul_ceiling.*\)/\1/p' "$out/calibrated.yaml" 2>/dev/null | head -n 1)
+	row calibrate $status "${found:-$(why "$out/calibrate.log")}"
 else
 	row calibrate 1 "there is no report"
 fi
