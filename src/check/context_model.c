@@ -80,7 +80,8 @@ ffn_width_term(const struct facts *facts)
 	for (int i = 0; model && i < model->n_kinds; i++)
 		if (model->kinds[i].ffn.dense_width > 0)
 			return value_int(model->kinds[i].ffn.dense_width);
-	return model ? value_unset : value_undecided;
+	/* --ffn-hidden-size of a model whose layers all have experts is used by none of them */
+	return model ? value_hidden : value_undecided;
 }
 
 /* Attention heads of the first kind that has such; a model without attention has none. */
