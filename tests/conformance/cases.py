@@ -280,7 +280,7 @@ def change_accelerate(rng, case):
     for name in rng.sample(["dp_replicate_size", "dp_shard_size", "tp_size", "cp_size"], rng.choice([1, 2, 2, 3])):
         text = replace_python(text, name, rng.choice([1, 2, 3, 4, 8, 16]))
     case["files"] = {"accelerate_mesh.py": text}
-    wrong, why = check_files("accelerate", case)
+    wrong, _, why = check_files("accelerate", case)
     sizes = " ".join(re.findall(r"\w+_size=\d+", text))
     case |= {"groups": {}, "micro_batches": None, "rules": [why] if wrong else [], "what": f"{case['what']}: {sizes}"}
     return case
