@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "cmd/explain_report.h"
 #include "cmd/text_common.h"
-#include "cmd/what_if.h"
 #include "planner/evaluator.h"
 
 enum { ONCE = 4, AGAIN = 2 };
@@ -47,11 +46,11 @@ struct exchanges
 count_exchanges(struct request *request, const struct explained_plan *plan)
 {
 	const struct strategy *s = &plan->estimate.strategy;
-	struct layout *layout = arena_alloc(request->arena, sizeof(*layout));
+	const struct layout *layout = &plan->estimate.layout;
 	int *chunks = arena_array(request->arena, LAYOUT_MAX_CHUNKS, sizeof(*chunks));
 	struct exchanges most = {0};
 
-	if (s->ep < 2 || !strategy_layout(request->arena, s, plan->model, layout))
+	if (s->ep < 2)
 		return most;
 	for (int stage = 0; stage < layout->pp; stage++) {
 		struct exchanges sum = {.stage = stage, .micro_batches = s->micro_batches};

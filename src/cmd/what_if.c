@@ -7,7 +7,8 @@
 #include "base/str.h"
 #include "cmd/text_common.h"
 
-bool
+/* The layout that the strategy has, or an even one; false when its text does not go with it. */
+static bool
 strategy_layout(struct arena *arena, const struct strategy *strategy, const struct model *model,
     struct layout *layout)
 {

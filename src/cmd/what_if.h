@@ -21,9 +21,6 @@ bool change_apply(const struct change *change, const struct model *model,
 /* What differs, as options: "--ep 16", "--tp 2 --etp 2". */
 const char *change_text(struct arena *arena, const struct strategy *s, const struct strategy *from);
 
-/* The layout that the strategy has, or an even one; false when its text does not go with it. */
-bool strategy_layout(struct arena *arena, const struct strategy *strategy,
-    const struct model *model, struct layout *layout);
 /*
  * The exact estimate of a derived strategy, stages included; false when it breaks a rule or
  * does not go onto the cluster.
