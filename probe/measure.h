@@ -42,7 +42,7 @@ struct memory_account {
  */
 struct overlapped {
 	double compute_s, comm_s, both_s;
-	double in_step_s, stall_s, hidden_low, hidden_high;
+	double in_line_s, in_step_s, stall_s, hidden_low, hidden_high; /* in_line: slowest rank */
 	double beside; /* of the traffic, what has computation beside it; 0: none does */
 };
 
@@ -87,6 +87,7 @@ int measure_parts(struct session *s, const struct shape *shape, struct measured 
 struct verdict_row {
 	const char *name;		/* of the plan's parts */
 	double predicted_s, measured_s; /* measured: slowest rank; < 0 not measured */
+	double exposed_s, stall_s; /* predicted and measured, of traffic, what nothing hides */
 	bool counts;			/* large enough to be judged */
 };
 enum { VERDICT_ROWS = 20 };

@@ -148,6 +148,7 @@ overlap_judge(const struct timed *apart, const struct timed *planned, struct mea
 		    .compute_s = in_line->step_s.max - comm_s,
 		    .comm_s = comm_s,
 		    .both_s = planned->step_s.max,
+		    .in_line_s = sum_of(in_line->parts, pair, false),
 		    .in_step_s = sum_of(planned->parts, pair, false),
 		    .stall_s = sum_of(planned->stalls, pair, false),
 		    .hidden_low = share_of(

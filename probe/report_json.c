@@ -68,6 +68,10 @@ json_parts(struct jsonw *w, const struct session *s, const struct probe_result *
 		jsonw_string(w, "name", v->rows[i].name);
 		json_optional(w, "predicted_s", counts, v->rows[i].predicted_s);
 		json_optional(w, "measured_s", v->rows[i].measured_s >= 0, v->rows[i].measured_s);
+		if (v->rows[i].stall_s >= 0) {
+			json_optional(w, "predicted_stall_s", counts, v->rows[i].exposed_s);
+			jsonw_double(w, "stall_s", v->rows[i].stall_s);
+		}
 		jsonw_bool(w, "judged", counts && v->rows[i].counts);
 		jsonw_close(w);
 	}

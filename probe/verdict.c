@@ -5,7 +5,8 @@
  * The plan's parts are seconds of a whole step on its slowest stage, exposed and hidden. The
  * probe runs fewer micro-batches, so what recurs with each of them is scaled by their share; data
  * parallel traffic and the optimizer come once a step. Compared is the time that a part takes,
- * exposed and hidden together, against the slowest rank's. Faster than predicted is no objection.
+ * exposed and hidden together, against the slowest rank's; traffic that runs beside computation is
+ * taken from the steps in which it ran in line. Faster than predicted is no objection.
  * Parts below 2 % of the predicted step are shown and not judged.
  */
 #include <math.h>
@@ -33,17 +34,39 @@ is_once(const struct probe_plan *plan, const char *name)
 	return false;
 }
 
-/* Sum of the probe's parts of this category; -1 when it has none. */
+/* A pair of parts that ran in line apart counts with its first. */
 static double
-measured_of(const struct measured *m, const char *category)
+taken_s(const struct measured *m, int part)
+{
+	int kind;
+
+	for (kind = 0; kind < OVERLAPPED_KINDS; kind++) {
+		const enum part *pair = overlap_rows[kind].parts;
+
+		if (m->in_step[kind].beside > 0 && part == (int)pair[0])
+			return m->in_step[kind].in_line_s;
+		if (m->in_step[kind].beside > 0 && part == (int)pair[1])
+			return 0;
+	}
+	return m->parts[part][0].max + m->parts[part][1].max;
+}
+
+/* Sum of the probe's parts of this category, and for how long of it the computation stands still;
+ * -1 when it has none. */
+static double
+measured_of(const struct measured *m, const char *category, double *stall_s)
 {
 	double sum = -1;
 	int part;
 
+	*stall_s = -1;
 	for (part = 0; part < PARTS; part++) {
 		if (strcmp(part_rows[part].category, category) != 0)
 			continue;
-		sum = fmax(sum, 0) + m->parts[part][0].max + m->parts[part][1].max;
+		sum = fmax(sum, 0) + taken_s(m, part);
+		if (m->stalls[part][0].max + m->stalls[part][1].max > 0)
+			*stall_s = fmax(*stall_s, 0) + m->stalls[part][0].max +
+				   m->stalls[part][1].max;
 	}
 	return sum;
 }
@@ -58,9 +81,12 @@ add_row(const struct probe_plan *plan, const struct measured *m, const struct na
 	row->name = part->name;
 	row->predicted_s = part->value + named_get(&plan->hidden_s, part->name, 0);
 	row->counts = row->predicted_s >= COUNTS_FROM * plan->step_s;
-	if (!is_once(plan, part->name))
+	row->exposed_s = part->value;
+	if (!is_once(plan, part->name)) {
 		row->predicted_s *= share;
-	row->measured_s = measured_of(m, part->name);
+		row->exposed_s *= share;
+	}
+	row->measured_s = measured_of(m, part->name, &row->stall_s);
 	/* A hand-off's time holds the waiting for the other stage. */
 	if (row->measured_s < 0 || strcmp(part->name, "pipeline") == 0)
 		row->counts = false;

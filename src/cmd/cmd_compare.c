@@ -12,6 +12,7 @@
 
 #include "cmd/compare_report.h"
 #include "cmd/measured_run.h"
+#include "cmd/text_common.h"
 #include "model/trace.h"
 #include "model/training_log.h"
 
@@ -118,6 +119,24 @@ compare_stages(struct request *request, const struct doc *report, struct compari
 		}
 }
 
+/* Of traffic also what nothing hides. */
+static void
+compare_part(struct request *request, const struct doc *part, struct comparison *c)
+{
+	const struct doc *name = doc_get(part, "name"), *judged = doc_get(part, "judged");
+	double predicted = number_of(part, "predicted_s"), measured = number_of(part, "measured_s");
+	double exposed = number_of(part, "predicted_stall_s"), stall = number_of(part, "stall_s");
+
+	if (!name || name->kind != DOC_STRING || predicted < 0 ||
+	    !(predicted > 0 || measured > 0))
+		return;
+	add_row(c, name->text, COMPARE_SECONDS, predicted, measured,
+	    judged && judged->kind == DOC_BOOL && judged->boolean);
+	if (stall >= 0 && exposed >= 0)
+		add_row(c, arena_printf(request->arena, "exposed %s", time_name_label(name->text)),
+		    COMPARE_SECONDS, exposed, stall, false);
+}
+
 static enum status
 compare_report(struct request *request, const struct doc *report, struct comparison *c)
 {
@@ -137,16 +156,8 @@ compare_report(struct request *request, const struct doc *report, struct compari
 		return STATUS_NO;
 	}
 	c->measured_by = "moeplan-probe";
-	for (part = parts ? parts->first : NULL; part; part = part->next) {
-		const struct doc *name = doc_get(part, "name"), *judged = doc_get(part, "judged");
-		double predicted = number_of(part, "predicted_s"),
-		       measured = number_of(part, "measured_s");
-
-		if (name && name->kind == DOC_STRING && predicted >= 0 &&
-		    (predicted > 0 || measured > 0))
-			add_row(c, name->text, COMPARE_SECONDS, predicted, measured,
-			    judged && judged->kind == DOC_BOOL && judged->boolean);
-	}
+	for (part = parts ? parts->first : NULL; part; part = part->next)
+		compare_part(request, part, c);
 	compare_stages(request, report, c);
 	return STATUS_YES;
 }

@@ -7,7 +7,7 @@
 enum compare_unit { COMPARE_SECONDS, COMPARE_BYTES, COMPARE_TFLOPS };
 
 /* One number of a plan beside the measured one. */
-enum { COMPARE_ROWS = 32 };
+enum { COMPARE_ROWS = 64 };
 struct compare_row {
 	const char *name;
 	enum compare_unit unit;

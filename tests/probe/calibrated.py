@@ -57,6 +57,15 @@ for product in report["products"]:
 said, slow = calibrate("slow", report)
 assert said.returncode == 0, said.stderr
 
+# What hides in the step counts before what hides of an all-to-all by itself, of the part of the
+# traffic that the schedule has computation beside.
+report["overlap"] = {"compute_s": 4, "communication_s": 2, "both_s": 4, "hidden": 1}
+report["expert_overlap"] = {"compute_s": 8, "communication_s": 4, "both_s": 10.5, "hidden": 0.375,
+                            "in_step_s": 5, "stall_s": 3, "beside": 0.75}
+said, hiding = calibrate("hiding", report)
+with open(hiding, encoding="utf-8") as file:
+    assert "hidden_all_to_all: 0.5\n" in file.read(), said.stderr
+
 curves = []
 for path in (fast, slow):
     with open(path, encoding="utf-8") as file:
