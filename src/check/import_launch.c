@@ -70,6 +70,17 @@ add_exported(struct import *in, const char *text, bool unknown, struct loc loc)
 		    equals + 1, unknown, loc);
 }
 
+/* mpiexec -genv NAME value */
+static void
+add_pair(struct import *in, const struct import_text *source, const struct shell_text *name,
+    const struct shell_text *value)
+{
+	struct loc loc = source ? shell_loc(source, value, 0) : (struct loc){"--genv", 0, 0};
+
+	import_environment(in, shell_plain(in->arena, name), shell_plain(in->arena, value),
+	    shell_is_marked(value), loc);
+}
+
 /* What a job is asked for stands beside what a step of it asks for. */
 static const char *
 setting_of(struct arena *arena, const struct launcher *launcher, const char *setting)
@@ -122,7 +133,7 @@ take_glued(struct import *in, const struct import_text *source, const struct lau
 	if (word->length < 3 || word->bytes[1] == '-')
 		return false;
 	option = launcher_option(launcher, (char[]){word->bytes[1], '\0'});
-	if (!option || !option->value)
+	if (!option || option->values != 1)
 		return false;
 	if (commit)
 		add_option(in, source, launcher, option->setting, word, 2);
@@ -147,11 +158,16 @@ import_launch_option(struct import *in, const struct import_text *source,
 			add_option(in, source, launcher, setting, word, value);
 		return 1;
 	}
-	if ((option && !option->value) || !has_next || words->items[at + 1].bytes[0] == '-' ||
+	if ((option && option->values == 0) || !has_next || words->items[at + 1].bytes[0] == '-' ||
 	    (!option && is_program(words, at + 1))) {
 		if (commit)
 			add_flag(in, source, launcher, setting, word);
 		return 1;
+	}
+	if (option && option->values == 2) {
+		if (commit && strcmp(setting, "genv") == 0 && at + 2 < words->count)
+			add_pair(in, source, &words->items[at + 1], &words->items[at + 2]);
+		return at + 2 < words->count ? 3 : 2;
 	}
 	if (commit)
 		add_option(in, source, launcher, setting, &words->items[at + 1], 0);

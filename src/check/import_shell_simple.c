@@ -275,12 +275,27 @@ find_inner(const struct shell_words *words)
 	return 0;
 }
 
+/* ssh host 'command': the index of a command with its arguments in one word, or 0. */
+static size_t
+find_remote(const struct shell_words *words)
+{
+	static const char *const names[] = {"ssh", "pdsh", "clush", NULL};
+	const char *name = base_name(&words->items[0]);
+	size_t inner = 0;
+
+	for (int i = 0; names[i] && inner == 0; i++)
+		if (strcmp(name, names[i]) == 0)
+			inner = words->count - 1;
+	return inner > 0 && strpbrk(words->items[inner].bytes, " \n") ? inner : 0;
+}
+
+/* The command `inner`, with the first `n_outer` words in front of it. */
 static int
-run_inner(struct shell *shell, const struct shell_words *words, size_t inner)
+run_inner(struct shell *shell, const struct shell_words *words, size_t inner, size_t n_outer)
 {
 	const struct shell_words *before = shell->outer;
 	struct block *block = shell_enter(shell, SHELL_LIVE, 0, true);
-	struct shell_words outer = {words->items, inner - 2, inner - 2};
+	struct shell_words outer = {words->items, n_outer, n_outer};
 	const struct shell_words *arguments = shell->positional;
 	struct shell_words own = {0};
 	bool task = shell_enter_task(shell, &outer);
@@ -292,7 +307,7 @@ run_inner(struct shell *shell, const struct shell_words *words, size_t inner)
 		own.items = words->items + inner + 2;
 		shell->positional = &own;
 	}
-	shell->outer = inner > 2 ? &outer : before;
+	shell->outer = n_outer > 0 ? &outer : before;
 	result = shell_run_nested(shell, words->items[inner]);
 	shell->outer = before;
 	shell->task = task;
@@ -382,7 +397,10 @@ run_words(struct shell *shell, struct simple *simple)
 	if (shell_equals(&words->items[0], "eval"))
 		return shell_run_nested(shell, shell_join(shell, words, 1));
 	if (inner > 0)
-		return run_inner(shell, words, inner);
+		return run_inner(shell, words, inner, inner - 2);
+	inner = find_remote(words);
+	if (inner > 0)
+		return run_inner(shell, words, inner, inner);
 	if (shell_equals(&words->items[0], "unset"))
 		unset_all(shell, words);
 	else if (shell_equals(&words->items[0], "read"))

@@ -7,10 +7,10 @@
 
 #include "check/import_shell.h"
 
-/* An option, the setting that it is, and whether a value follows. */
+/* An option, the setting that it is, and how many words follow as its value. */
 struct launch_option {
 	const char *name, *setting;
-	bool value;
+	int values;
 };
 
 enum launcher_kind {

@@ -85,7 +85,7 @@ const struct rule rules_launch[] = {
 		.when = "in(given(launcher, ''), 'torchrun', 'accelerate') and agents_per_node > 1",
 		.require = "agents == launch_nodes and (said(gpus_per_task) or "
 		    "said(sbatch.gpus_per_task))",
-		.message = "{agents_per_node} tasks a node each start a {launcher} of "
+		.message = "{agents_per_node} tasks a node each start {launcher} with "
 		    "{launch_procs} processes: {started: agents_per_node * launch_procs} a node",
 		.hint = "use --ntasks-per-node 1 and {if(launcher == 'torchrun', "
 		    "'--nproc-per-node', '--num_processes')} for the GPUs",
