@@ -246,7 +246,8 @@ const struct rule rules_megatron_dense[] = {
 	},
 	{
 		.id = "MEG-122", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.when = "said(fp8_format)",
+		.when = "said(fp8_format) or said(precision)",
+		.grid = "has_model and not said(fp8_format)",
 		.require = FP8_TOKENS " % " FP8_ALIGNMENT " == 0",
 		.message = "{tokens: " FP8_TOKENS "} tokens of a rank (sequence {seq_len} x "
 		    "micro-batch {micro_batch} / {split: cp * if(sp, tp, 1)}, the ranks that "
@@ -259,7 +260,8 @@ const struct rule rules_megatron_dense[] = {
 	},
 	{
 		.id = "MEG-123", .frameworks = ON_MEGATRON, .severity = SEVERITY_ERROR,
-		.when = "said(fp8_format)",
+		.when = "said(fp8_format) or said(precision)",
+		.grid = "has_model and not said(fp8_format)",
 		.require = "hidden % " FP8_ALIGNMENT " == 0 : 'the hidden size {hidden}: "
 		    "{remainder: hidden % " FP8_ALIGNMENT "} left over'; whole(ffn_width / tp) % "
 		    FP8_ALIGNMENT " == 0 : 'the MLP width {ffn_width} / TP {tp} = {width: "

@@ -77,6 +77,8 @@ const struct grid_rule grid_rules[] = {
 	ROW("TT-008", TT, experts_divide, "ep divides the experts"),
 	ROW("GRID-011", ALL, dense_etp, "etp means nothing without experts"),
 	ROW("MEG-072", ALL, widths_divide, "tp and etp divide the MLP widths"),
+	ROW("MEG-122", MEG, fp8_tokens, "tokens of a rank fill FP8 products"),
+	ROW("MEG-123", MEG, fp8_widths, "widths of a rank fill FP8 products"),
 	ROW("MEG-074", MEG, expert_bias, "experts with bias need etp 1"),
 	ROW("MEG-053", ALL, recompute_fits, "recomputed modules are in the model"),
 	ROW("GRID-012", DS | TT, own_recompute, "recompute modules are Megatron's"),

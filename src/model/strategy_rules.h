@@ -73,6 +73,10 @@ DECLARE_RULE(schedule_fits);
 DECLARE_RULE(schedule_filled);
 DECLARE_RULE(layout_chunks_fit);
 
+/* strategy_rules_fp8.c: shapes that FP8 products take */
+DECLARE_RULE(fp8_tokens);
+DECLARE_RULE(fp8_widths);
+
 /* strategy_rules_model.c: what the model's shapes allow */
 DECLARE_RULE(heads_divide);
 DECLARE_RULE(kv_heads_divide);

@@ -102,6 +102,12 @@ static const struct breach {
     {"MEG-044", false, "--world-size 16 --cp 8 --seq-len 4104", "2 x cp 8 = 16", "4096 or 4112"},
     {"MEG-043", false, "--world-size 16 --tp 16 --seq-len 4104", "cp 1 x tp 16 = 16",
 	"4096 or 4112"},
+    {"MEG-122", false, "--world-size 16 --tp 8 --seq-len 4104 --precision fp8",
+	"513 tokens of a rank (sequence 4104 x micro-batch 1 / 8 ranks that share one) are not a "
+	"multiple of 16",
+	"--precision bf16"},
+    {"MEG-123", false, "--world-size 128 --tp 128 --etp 1 --seq-len 65536 --precision mxfp8",
+	"MLP width 18432 / 128 ranks = 144 is not a multiple of 32", "less tensor parallelism"},
     {"TT-009", false, TITAN "--tp 2 --cp 4 --seq-len 1000", "tp 2 x 2 x cp 4 = 16", "992 or 1008"},
     {"MEG-070", true, "--world-size 16 --ep 4", "ep 4: the model has no experts", "--ep 1"},
     {"MEG-071", false, "--world-size 24 --ep 24", "256 experts are not a multiple of ep 24",
