@@ -97,6 +97,7 @@ account(const struct stage *stage, uint64_t free_before, struct memory_account *
 	memory->optimizer = (double)stage->weights.optimizer_bytes;
 	memory->activations = (double)stage->bytes[ROOM_ACTIVATIONS];
 	memory->logits = (double)stage->bytes[ROOM_LOGITS];
+	memory->rows = (double)stage->bytes[ROOM_ROWS];
 	memory->buffers = (double)(stage->bytes[ROOM_BUFFERS] + stage->weights.room_bytes);
 	memory->routing = (double)stage->routings.bytes;
 	memory->allocated = (double)s->peak_bytes;

@@ -28,7 +28,7 @@ struct product_row {
 };
 
 struct memory_account {
-	double weights, gradients, optimizer, activations, logits, buffers,
+	double weights, gradients, optimizer, activations, logits, buffers, rows,
 	    routing; /* bytes allocated on the worst rank */
 	double allocated;
 	double outside; /* device memory that went elsewhere: context, libraries, communicators */

@@ -136,6 +136,7 @@ json_memory(struct jsonw *w, const struct session *s, const struct probe_result 
 		jsonw_double(w, "optimizer", m->optimizer);
 		jsonw_double(w, "activations", m->activations);
 		jsonw_double(w, "logits", m->logits);
+		jsonw_double(w, "rows", m->rows);
 		jsonw_double(w, "buffers", m->buffers);
 		jsonw_double(w, "routing", m->routing);
 		jsonw_double(w, "allocated_bytes", m->allocated);

@@ -407,10 +407,10 @@ make_lane(struct stage *stage, struct lane *lane)
 	const struct routings *r = &stage->routings;
 	int64_t h = stage->widest.h, etp = stage->shape->strategy.etp;
 
-	lane->sent = own_act(stage, ROOM_BUFFERS, r->most_slots * h);
-	lane->received = own_act(stage, ROOM_BUFFERS, r->most_received * h);
-	lane->members = own_act(stage, ROOM_BUFFERS, etp > 1 ? etp * r->most_received * h : 0);
-	lane->united = own_act(stage, ROOM_BUFFERS, r->most_united * h);
+	lane->sent = own_act(stage, ROOM_ROWS, r->most_slots * h);
+	lane->received = own_act(stage, ROOM_ROWS, r->most_received * h);
+	lane->members = own_act(stage, ROOM_ROWS, etp > 1 ? etp * r->most_received * h : 0);
+	lane->united = own_act(stage, ROOM_ROWS, r->most_united * h);
 }
 
 static void

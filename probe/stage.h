@@ -75,7 +75,7 @@ struct widest {
 };
 
 /* What memory is for, beside weights and their like. */
-enum room { ROOM_ACTIVATIONS, ROOM_LOGITS, ROOM_BUFFERS, ROOMS };
+enum room { ROOM_ACTIVATIONS, ROOM_LOGITS, ROOM_BUFFERS, ROOM_ROWS, ROOMS };
 
 /* Everything that one rank runs the step with. */
 struct stage {

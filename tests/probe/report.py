@@ -51,4 +51,6 @@ for stage in report["memory"]["stages"] if as_planned else []:
     for name, larger in (("weights", 2), ("gradients", 1), ("optimizer", 1)):
         surplus = got[name] - larger * predicted[name]
         assert 0 <= surplus <= 0.02 * got[name] + 1024, (stage["stage"], name, predicted, got)
+    if "ep" in sys.argv[2] or "pairs" in sys.argv[2]:
+        assert got["rows"] > 0, got
 assert report["verdict"] == "rehearsed" and not report["environment"]["comparable"]
