@@ -225,7 +225,8 @@ add_trace(struct calibration *c, const char *name, const struct trace_facts *fac
 	struct request *request = c->request;
 	struct measured_step step = {.step_s = facts->step_s, .exposed_s = facts->exposed_s};
 
-	if (need_plan(c, name, "a profile") != 0)
+	if (need_plan(c, name, "a profile") != 0 ||
+	    trace_check_world(request->diags, name, facts, c->plan->strategy.world) != 0)
 		return -1;
 	if (!(facts->step_s > 0)) {
 		diag_error(request->diags, place(name), "the profile marks no steps");

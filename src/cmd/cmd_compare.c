@@ -259,7 +259,9 @@ compare_trace(
 	static const char *const idle[] = {"host", "bubble", "step_overhead", NULL};
 	struct trace_facts facts;
 
-	if (trace_read_file(request->arena, request->diags, path, &facts) != 0)
+	if (trace_read_file(request->arena, request->diags, path, &facts) != 0 ||
+	    trace_check_world(request->diags, path, &facts,
+		(int64_t)number_of(doc_get(plan, "strategy"), "world_size")) != 0)
 		return STATUS_USAGE;
 	c->measured_by = "torch.profiler";
 	if (!(facts.step_s > 0)) {

@@ -61,6 +61,7 @@ struct reader {
 	size_t room_kernels;
 	char device[TEXT_ROOM]; /* pid of the first kernel */
 	bool events;		/* the list was found */
+	double world;
 };
 
 /* What of an event matters. */
@@ -221,8 +222,8 @@ keep_step(struct reader *r, const struct event *e)
 {
 	if (r->found.n_steps == TRACE_MAX_STEPS)
 		return too_many(r, TRACE_MAX_STEPS, "steps");
-	r->found.steps[r->found.n_steps++] = (struct interval){
-	    1e-6 * e->start_us, 1e-6 * (e->start_us + e->length_us), TRACE_OTHER};
+	r->found.steps[r->found.n_steps++] =
+	    (struct interval){1e-6 * e->start_us, 1e-6 * (e->start_us + e->length_us), TRACE_OTHER};
 	return 0;
 }
 
@@ -317,6 +318,41 @@ read_events(struct reader *r)
 	return 0;
 }
 
+/* "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 64, …} */
+static int
+read_world(struct reader *r)
+{
+	int token;
+
+	while ((token = next_token(r)) != '}') {
+		bool world = token == 's' && strcmp(r->word, "world_size") == 0;
+
+		if (token == ',')
+			continue;
+		if (token != 's')
+			return unexpected(r, token, "the trace is not closed");
+		token = next_token(r);
+		if (token != ':')
+			return unexpected(r, token, "a member has no value");
+		token = next_token(r);
+		if (world && token == 'w')
+			r->world = numeric_strtod(r->word, NULL);
+		if (skip_value(r, token) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+read_value(struct reader *r, const char *key, int token)
+{
+	if (token == '[' && strcmp(key, "traceEvents") == 0)
+		return read_events(r);
+	if (token == '{' && strcmp(key, "distributedInfo") == 0)
+		return read_world(r);
+	return skip_value(r, token);
+}
+
 /* {"schemaVersion": 1, …, "traceEvents": [ … ], …}, or the list alone. */
 static int
 read_document(struct reader *r)
@@ -337,9 +373,7 @@ read_document(struct reader *r)
 		token = next_token(r);
 		if (token != ':')
 			return unexpected(r, token, "a member has no value");
-		token = next_token(r);
-		if (token == '[' && strcmp(key, "traceEvents") == 0 ? read_events(r) != 0
-								    : skip_value(r, token) != 0)
+		if (read_value(r, key, next_token(r)) != 0)
 			return -1;
 	}
 	return 0;
@@ -380,6 +414,8 @@ read_all(struct reader *r, struct arena *arena, struct diags *diags, const char 
 		return -1;
 	}
 	trace_sum(&r->found, facts);
+	if (r->world >= 1 && r->world < 1e9)
+		facts->world = (int64_t)r->world;
 	warn_of_kernels_outside(r, facts);
 	return 0;
 }
@@ -409,6 +445,20 @@ trace_read_file(
 	result = read_all(r, arena, diags, path, facts);
 	fclose(r->file);
 	return result;
+}
+
+int
+trace_check_world(
+    struct diags *diags, const char *name, const struct trace_facts *facts, int64_t world)
+{
+	if (facts->world == 0 || world <= 0 || facts->world == world)
+		return 0;
+	diag_error(diags, (struct loc){name, 0, 0},
+	    "the profile is of another run: %lld ranks, the plan has %lld", (long long)facts->world,
+	    (long long)world);
+	diag_last_hint(
+	    diags, "give the plan or the estimate that this run was started from, or its profile");
+	return -1;
 }
 
 bool

@@ -21,6 +21,7 @@ enum trace_class {
 
 /* What a profiler saw on one GPU; seconds of one step when it marked steps, else of all of it. */
 struct trace_facts {
+	int64_t world; /* ranks of the job; 0: not said */
 	int64_t kernels;
 	int steps;		       /* "ProfilerStep#…" that were marked */
 	double step_s;		       /* median of them; 0 without */
@@ -45,6 +46,9 @@ int trace_read_text(struct arena *arena, struct diags *diags, const char *name, 
     size_t length, struct trace_facts *facts);
 int trace_read_file(
     struct arena *arena, struct diags *diags, const char *path, struct trace_facts *facts);
+/* -1 and an error when the profile is of another number of ranks. */
+int trace_check_world(
+    struct diags *diags, const char *name, const struct trace_facts *facts, int64_t world);
 /* Whether the first bytes of a file are those of such a trace. */
 bool trace_is(const char *start, size_t length);
 

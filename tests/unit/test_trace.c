@@ -64,6 +64,25 @@ Test(trace, exposed_and_idle_time)
 }
 
 /* The CPU runs ahead: of 1 s of kernels in a step marked for 0.5 s, 0.6 s come after the mark. */
+Test(trace, world_of_the_job)
+{
+	static const char text[] =
+	    "{\"schemaVersion\": 1, \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 0, "
+	    "\"world_size\": 64, \"pg_config\": [{\"pg_name\": \"0\", \"ranks\": [0, 1]}]},\n"
+	    "\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": "
+	    "0, \"ts\": 1, \"dur\": 2}]}";
+	struct trace_facts facts;
+
+	cr_assert_eq(read_trace(text, &facts), 0);
+	cr_assert_eq(facts.world, 64);
+	cr_assert_eq(trace_check_world(diags, "t", &facts, 64), 0);
+	cr_assert_neq(trace_check_world(diags, "t", &facts, 32), 0);
+	cr_assert(strstr(diags->last->message, "64 ranks, the plan has 32"));
+	cr_assert_eq(read_trace(two_steps, &facts), 0);
+	cr_assert_eq(facts.world, 0);
+	cr_assert_eq(trace_check_world(diags, "t", &facts, 32), 0);
+}
+
 Test(trace, kernels_after_the_marks_are_told)
 {
 	static const char format[] =
