@@ -51,16 +51,19 @@ ways_of(struct backend *b)
 	return ((struct cpu *)b->state)->ways;
 }
 
-/* "Open MPI v4.1.4" */
+/* "Open MPI v4.1.4" of "Open MPI v4.1.4, package: …"; "MPICH 4.2.1" of "MPICH Version:  4.2.1…". */
 static void
 library_name(char text[96])
 {
 	char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+	const char *number = version;
 	int length = 0;
 
 	MPI_Get_library_version(version, &length);
 	version[strcspn(version, ",\n")] = '\0';
-	snprintf(text, 96, "%.80s", version);
+	if (strncmp(version, "MPICH Version:", 14) == 0)
+		number += 14 + strspn(version + 14, " \t");
+	snprintf(text, 96, "%s%.80s", number > version ? "MPICH " : "", number);
 }
 
 /*

@@ -203,13 +203,14 @@ read_row(const struct reader *r, const struct launcher *l, struct identity *iden
 	return set_comm_id(r, identity);
 }
 
-/* A step of one task is what srun gives to an interactive shell: no launcher of ranks. */
+/* A step of one task is what srun gives to an interactive shell: no launcher of ranks, nor its PMI. */
 static bool
 is_shell(const struct reader *r, const struct launcher *l)
 {
-	const char *tasks = look(r, l->world);
+	const char *tasks = look(r, "SLURM_STEP_NUM_TASKS");
 
-	return strcmp(l->name, "Slurm") == 0 && tasks && strcmp(tasks, "1") == 0;
+	return (strcmp(l->name, "Slurm") == 0 || strcmp(l->name, "PMI") == 0) && tasks &&
+	       strcmp(tasks, "1") == 0;
 }
 
 /*

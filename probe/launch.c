@@ -98,6 +98,34 @@ allow_mpirun(void)
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 }
 
+extern char **environ;
+
+/*
+ * The one task of an interactive step: mpirun would have Slurm start its ranks, which waits for the
+ * processors that the task itself holds. All ranks are on this host.
+ */
+static void
+forget_slurm(void)
+{
+	char name[256];
+	char **at = environ;
+
+	while (at && *at) {
+		size_t length = strcspn(*at, "=");
+
+		if ((strncmp(*at, "SLURM", 5) != 0 && strncmp(*at, "PMI", 3) != 0) ||
+		    length >= sizeof(name)) {
+			at++;
+			continue;
+		}
+		memcpy(name, *at, length);
+		name[length] = '\0';
+		if (unsetenv(name) != 0)
+			return;
+		at = environ;
+	}
+}
+
 int
 launch_mpirun(int world, char *const *argv)
 {
@@ -124,6 +152,7 @@ launch_mpirun(int world, char *const *argv)
 	command[3] = path;
 	memcpy(command + 4, argv + 1, (size_t)(n - 1) * sizeof(*command));
 	allow_mpirun();
+	forget_slurm();
 	fflush(NULL);
 	execvp(command[0], (char *const *)(uintptr_t)command);
 	free(command);

@@ -117,7 +117,8 @@ Test(identity, shells_of_slurm)
 	static const struct variable batch[] = {
 	    {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"SLURM_NTASKS", "8"}, {NULL, NULL}};
 	static const struct variable step[] = {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"},
-	    {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_NODELIST", "a1"}, {NULL, NULL}};
+	    {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_NODELIST", "a1"}, {"PMI_RANK", "0"},
+	    {"PMI_SIZE", "1"}, {NULL, NULL}};
 	struct identity id;
 
 	cr_assert_eq(read_variables(batch, &id), -1);
