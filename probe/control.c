@@ -228,7 +228,7 @@ control_start(struct control *c)
 		return -1;
 	c->started = true;
 	if (c->stop_request)
-		c->stop_request->watched = 1;
+		c->stop_request->watched = true;
 	return 0;
 }
 
@@ -262,7 +262,7 @@ control_close(struct control *c)
 	int i;
 
 	if (c->stop_request)
-		c->stop_request->watched = 0;
+		c->stop_request->watched = false;
 	pthread_mutex_lock(&c->lock);
 	for (i = 0; i < c->world; i++) {
 		c->peers[i].left = true;

@@ -2,7 +2,7 @@
 #ifndef MOEPLAN_CONTROL_H
 #define MOEPLAN_CONTROL_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,10 +19,11 @@ struct control;
 /*
  * A launcher that loses one rank ends the others by SIGTERM, before they could say who is missing.
  * While `watched`, the handler of the signal sets `wanted` only: what is known is said, then the
- * process ends.
+ * process ends. The handler runs on one thread, the watchdog looks from another; such an atomic
+ * takes no lock, which a handler must not.
  */
 struct stop_request {
-	volatile sig_atomic_t watched, wanted;
+	atomic_bool watched, wanted;
 };
 
 struct control_options {

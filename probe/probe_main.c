@@ -212,7 +212,7 @@ static void
 told_to_stop(int number)
 {
 	if (stop_request.watched) {
-		stop_request.wanted = 1;
+		stop_request.wanted = true;
 		return;
 	}
 	signal(number, SIG_DFL);

@@ -58,7 +58,7 @@ static struct stop_request stop_request;
 static void
 be_told_to_stop(struct session *s)
 {
-	stop_request.wanted = 1;
+	stop_request.wanted = true;
 	sleep_for_ever(s);
 }
 
