@@ -133,7 +133,7 @@ has_waiting(const struct rank *rank)
 	return waiting;
 }
 
-/* One turn of a rank: sends, and a pass or pair if its inputs are there. Whether it did anything. */
+/* One turn of a rank: sends, and a pass or pair whose inputs are there. Whether it did anything. */
 static bool
 turn(struct flow *flow, int stage)
 {
