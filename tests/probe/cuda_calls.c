@@ -336,7 +336,7 @@ spying_backend(void)
 	return &ops;
 }
 
-/* Exchanges outside pairs, at the step's beginning and end, have nothing beside them. */
+/* Exchanges outside pairs have nothing beside them, and those of steps that run in line. */
 static bool
 travel_is_planned(const struct probe_plan *plan)
 {
@@ -344,7 +344,7 @@ travel_is_planned(const struct probe_plan *plan)
 	bool experts = s->overlap & OVERLAP_EP && s->ep > 1;
 	bool tensors = s->overlap & OVERLAP_TP && s->tp > 1;
 
-	if ((experts ? 2 * rows.beside > rows.departures : rows.beside == 0) &&
+	if ((experts ? 8 * rows.beside > rows.departures : rows.beside == 0) &&
 	    (tensors ? others.beside > 0 : others.beside == 0))
 		return true;
 	printf("  products beside %d of %d exchanges, %d of %d other operations\n", rows.beside,
