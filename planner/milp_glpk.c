@@ -10,7 +10,8 @@
  *  - all output is swallowed by the terminal hook;
  *  - return code 0 is no proof: only the status GLP_OPT is "optimal"; a stop by gap
  *    is GLP_FEAS, and the bound is known in the callback alone;
- *  - integer columns are rounded and the point is checked with milp_violation().
+ *  - integer columns are whole within 1e-5 alone: they are rounded, the others settle around them
+ *    where that matters, and the point is checked with milp_violation().
  * GLPK's environment is per thread; it is freed with the last problem in it.
  */
 #include <glpk.h>
@@ -42,6 +43,8 @@ struct milp_solver {
 	int *indices;		/* room for the longest column, from 1 */
 	double *values;
 	int room;
+	double *point; /* of branch and bound, integers whole */
+	int point_room;
 	double best_bound;
 	int nodes;
 	enum milp_status status;
@@ -241,6 +244,44 @@ status_of(int mip_status)
 	}
 }
 
+/* Integers stay at whole numbers; the simplex method finds the others. */
+static void
+settle_around(struct milp_solver *solver)
+{
+	struct milp *milp = solver->milp;
+
+	for (int j = 0; j < milp->n_columns; j++)
+		if (milp->columns[j].kind != MILP_CONTINUOUS) {
+			glp_set_col_bnds(
+			    solver->prob, j + 1, GLP_FX, solver->point[j], solver->point[j]);
+			milp->columns[j].changed = true; /* back to its bounds next time */
+		}
+	if (glp_simplex(solver->prob, NULL) != 0 || glp_get_status(solver->prob) != GLP_OPT)
+		return;
+	for (int j = 0; j < milp->n_columns; j++)
+		if (milp->columns[j].kind == MILP_CONTINUOUS)
+			solver->point[j] = glp_get_col_prim(solver->prob, j + 1);
+}
+
+static void
+settle(struct milp_solver *solver)
+{
+	struct milp *milp = solver->milp;
+
+	if (milp->n_columns > solver->point_room) {
+		solver->point_room = 2 * milp->n_columns;
+		solver->point =
+		    arena_array(milp->arena, (size_t)solver->point_room, sizeof(double));
+	}
+	for (int j = 0; j < milp->n_columns; j++) {
+		double x = glp_mip_col_val(solver->prob, j + 1);
+
+		solver->point[j] = milp->columns[j].kind == MILP_CONTINUOUS ? x : nearbyint(x);
+	}
+	if (!(milp_violation(milp, solver->point) <= MAX_VIOLATION))
+		settle_around(solver);
+}
+
 static void
 branch_and_bound(struct milp_solver *solver)
 {
@@ -255,6 +296,8 @@ branch_and_bound(struct milp_solver *solver)
 	code = glp_intopt(solver->prob, &parameters);
 	if (code == 0 || code == GLP_EMIPGAP || code == GLP_ETMLIM || code == GLP_ESTOP)
 		solver->status = status_of(glp_mip_status(solver->prob));
+	if (solver->status == MILP_OPTIMAL || solver->status == MILP_FEASIBLE)
+		settle(solver);
 }
 
 static int
@@ -335,7 +378,7 @@ failed(struct arena *arena, const char *words)
 	    .message = length ? message : "GLPK gave no reason"};
 }
 
-/* The point with its integers rounded, checked by code that GLPK has no part in. */
+/* The point, checked by code that GLPK has no part in. */
 static struct milp_result
 checked_point(struct arena *arena, struct milp_solver *solver)
 {
@@ -346,10 +389,8 @@ checked_point(struct arena *arena, struct milp_solver *solver)
 
 	result.x = arena_array(arena, (size_t)milp->n_columns, sizeof(double));
 	for (int j = 0; j < milp->n_columns; j++) {
-		double x = integers ? glp_mip_col_val(solver->prob, j + 1)
-		                    : glp_get_col_prim(solver->prob, j + 1);
-
-		result.x[j] = milp->columns[j].kind == MILP_CONTINUOUS ? x : nearbyint(x);
+		result.x[j] =
+		    integers ? solver->point[j] : glp_get_col_prim(solver->prob, j + 1);
 		result.objective += milp->columns[j].cost * result.x[j];
 	}
 	violation = milp_violation(milp, result.x);
