@@ -26,6 +26,10 @@ fail() {
 [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || exit 0
 [ "$(id -u)" = 0 ] || fail 'debootstrap and chroot need root'
 mkdir -p "$root"
+# One at a time: who comes second waits, and finds it made.
+exec 9>"$root/lock"
+flock 9
+[ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || exit 0
 : >"$log"
 
 if ! command -v debootstrap >/dev/null; then
@@ -38,7 +42,7 @@ mirror=$(sed -n 's/^URIs: *//p; s/^deb *\(\[[^]]*\] *\)\{0,1\}\([^ ]*\) .*/\2/p'
 	/etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null | grep debian | head -n 1)
 [ -n "$mirror" ] || fail 'no Debian mirror stands in /etc/apt'
 if [ ! -x "$tree/usr/bin/python3" ] || [ ! -f "$tree/debootstrap.done" ]; then
-	rm -rf "$tree"
+	rm -rf --one-file-system "$tree" # what is mounted in it is not its own
 	echo "  making a Debian trixie tree in $tree"
 	debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates \
 		trixie "$tree" "$mirror" >>"$log" 2>&1 ||
