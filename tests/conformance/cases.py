@@ -50,6 +50,8 @@ LATER = {
     "MEG-072": (ALL, "linear layers refuse when the model is built (core/utils.py divide())"),
     "MEG-077": (ALL, "the dispatcher refuses when the model is built (Megatron token_dispatcher.py, torchtitan "
                      "models/common/token_dispatcher.py)"),
+    "MEG-122": (("megatron",), "Transformer Engine refuses such tokens at the first step (pytorch/utils.py)"),
+    "MEG-123": (("megatron",), "Transformer Engine refuses such widths at the first step (pytorch/utils.py)"),
     "MEG-040": (("deepspeed",), "heads are refused when the attention of AutoTP or the client is built"),
     "MEG-041": (("deepspeed",), "heads are refused when the attention of AutoTP or the client is built"),
     "MEG-070": (("torchtitan", "torchtitan@0.2.2"), "EP of a dense model is ignored in silence (config/configs.py)"),
