@@ -155,8 +155,8 @@ test: ## Install what is missing, build, and run all tests
 	@$(RUN) deps $(SUITES) install
 
 conformance: ## What we emit on the real frameworks, without a GPU (root, gigabytes, minutes; CASES=50)
-	@sh tests/setup.sh demo
-	@$(SUBMAKE) all
+	@sh tests/setup.sh demo probe
+	@$(SUBMAKE) all probe-programs
 	@MOEPLAN='$(abspath $(OBJ)/moeplan)' CASES='$(CASES)' sh tests/conformance/run.sh
 
 check-deps: ## Check who includes whom, banned functions and file names

@@ -7,9 +7,9 @@
  * The backend's own files over fake_cuda.h and the kernels on this host: each call fails once, in
  * a process of its own; and every plan's step runs whole, with as many processes as it has ranks,
  * and must match the reference. Where the plan overlaps traffic of experts or of tensor
- * parallelism, products run between its setting off and the wait for it; else none do. Then one of
- * its ranks stops for ever, and all others must end and say which operation they were in. Prints
- * "N passed, M failed" last.
+ * parallelism, products run between its setting off and the wait for it; else none do. Then, in
+ * the first plans, a rank stops for ever, and all others must end and say which operation they were
+ * in. Prints "N passed, M failed" last.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -357,6 +357,8 @@ travel_is_planned(const struct probe_plan *plan)
 static const char *plan_path;
 static unsigned seed;
 static bool stuck; /* rank 1 stops in a step that is timed */
+/* Of the first plans: each waits until the time is over, and there are no more kinds of waits. */
+enum { STOPS = 3 };
 
 enum { STUCK_S = 15 }; /* more than any part takes on a busy host */
 
@@ -452,7 +454,7 @@ main(int argc, char **argv)
 	for (n = 1; n < argc; n++)
 		run_plan(argv[n], PROBE_YES);
 	stuck = true;
-	for (n = 1; n < argc; n++)
+	for (n = 1; n < argc && n <= STOPS; n++)
 		run_plan(argv[n], RIGHT);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;

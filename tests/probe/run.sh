@@ -191,8 +191,8 @@ if [ -x "$OBJ/tests/probe/cuda_calls" ]; then
 	short short-fetch "$scratch/deep.yaml" 4 tp=1,pp=2,ep=2,etp=1,vpp=2 ep,pp
 	short short-all "$scratch/deep.yaml" 4 tp=2,pp=2,ep=2,etp=1,vpp=2 dp,tp,ep,pp
 	many "calls of the cuda backend" "$OBJ/tests/probe/cuda_calls" "$scratch/short-ep.json" \
-		"$scratch/short-pp.json" "$scratch/short-interleaved.json" "$scratch/short-zbv.json" \
-		"$scratch/short-dualpipe.json" "$scratch/short-pairs.json" "$scratch/order-ep.json" \
+		"$scratch/short-pp.json" "$scratch/short-pairs.json" "$scratch/short-interleaved.json" \
+		"$scratch/short-zbv.json" "$scratch/short-dualpipe.json" "$scratch/order-ep.json" \
 		"$scratch/short-fetch.json" "$scratch/short-zb.json" "$scratch/order-tp.json" \
 		"$scratch/short-all.json"
 fi
