@@ -5,16 +5,8 @@
  * The world may be in the launch line or be told beside the files, so this is asked when a file
  * was read and again when all is known.
  */
-#include "check/config.h"
 #include "check/context.h"
-
-static int64_t
-times(int64_t a, int64_t b)
-{
-	int64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? 0 : product;
-}
+#include "check/import_private.h"
 
 static int64_t
 stated(const struct config *config, const char *name, int64_t otherwise)
@@ -33,10 +25,10 @@ stated(const struct config *config, const char *name, int64_t otherwise)
 static void
 deepspeed_batch(const struct config *config, struct strategy *s, int64_t ranks)
 {
-	int64_t step = times(stated(config, "gradient_accumulation_steps", 1), ranks);
+	int64_t step = size_times(stated(config, "gradient_accumulation_steps", 1), ranks);
 
 	if (s->global_batch == 0 && s->micro_batch > 0)
-		s->global_batch = times(s->micro_batch, step);
+		s->global_batch = size_times(s->micro_batch, step);
 	if (s->micro_batch == 0 && step > 0)
 		s->micro_batch = s->global_batch / step;
 }
@@ -50,5 +42,5 @@ config_derive_batch(const struct config *config, struct strategy *s, int64_t ran
 		deepspeed_batch(config, s, ranks);
 	/* torchtitan, trainer.py: a batch that is not given, or -1, is one pass of every rank */
 	if (config->form == CONFIG_TORCHTITAN && s->global_batch == 0)
-		s->global_batch = times(stated(config, "training.local_batch_size", 0), ranks);
+		s->global_batch = size_times(stated(config, "training.local_batch_size", 0), ranks);
 }

@@ -142,20 +142,6 @@ const struct key import_accelerate_keys[] = {
 };
 /* clang-format on */
 
-static int64_t
-times(int64_t a, int64_t b)
-{
-	int64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? 0 : product;
-}
-
-static int64_t
-or_one(int64_t size)
-{
-	return size > 0 ? size : 1;
-}
-
 void
 import_conclude_accelerate(struct import *in)
 {
@@ -164,14 +150,14 @@ import_conclude_accelerate(struct import *in)
 
 	/* without sizes the processes are all data-parallel */
 	if (s->dp_replicate > 0 || s->dp_shard > 0)
-		s->dp = times(or_one(s->dp_replicate), or_one(s->dp_shard));
+		s->dp = size_times(or_one(s->dp_replicate), or_one(s->dp_shard));
 	s->dp_replicate = s->dp_shard = s->micro_batches = 0;
 	s->etp = 1; /* no plan of tensor parallelism cuts an expert */
 	/* Transformers' DistributedConfig: experts are shared out over the tensor mesh */
 	if (import_flag(in->config, CONFIG_ACCELERATE, "enable_expert_parallel"))
 		s->ep = s->tp > 0 ? s->tp : s->world;
 	if (s->micro_batch > 0 && s->dp > 0)
-		s->global_batch = times(times(s->micro_batch, accumulation), s->dp);
+		s->global_batch = size_times(size_times(s->micro_batch, accumulation), s->dp);
 }
 
 /* --- MaxText -------------------------------------------------------------------------------- */
@@ -190,7 +176,7 @@ axis(const struct import *in, const char *name, int64_t inner_absent, int64_t ou
 	int64_t inner = number(in, arena_printf(arena, "ici_%s_parallelism", name), inner_absent);
 	int64_t outer = number(in, arena_printf(arena, "dcn_%s_parallelism", name), outer_absent);
 
-	return inner < 1 || outer < 1 ? 0 : times(inner, outer);
+	return inner < 1 || outer < 1 ? 0 : size_times(inner, outer);
 }
 
 static void
@@ -204,13 +190,13 @@ conclude_mesh(struct import *in)
 	s->pp = axis(in, "pipeline", 1, 1);
 	s->ep = axis(in, "expert", 1, 1);
 	s->etp = s->tp;
-	known = times(times(s->tp, s->cp), times(s->pp, s->ep));
+	known = size_times(size_times(s->tp, s->cp), size_times(s->pp, s->ep));
 	if (fsdp > 0 && data > 0)
-		s->dp = times(times(data, fsdp), s->ep);
+		s->dp = size_times(size_times(data, fsdp), s->ep);
 	else if (known > 0 && s->world > 0 && s->world % known == 0)
 		s->dp = s->world / known * s->ep;
 	if (s->world == 0 && s->dp > 0)
-		s->world = times(times(s->tp, s->cp), times(s->pp, s->dp));
+		s->world = size_times(size_times(s->tp, s->cp), size_times(s->pp, s->dp));
 	s->zero = import_flag(in->config, CONFIG_MAXTEXT, "shard_optimizer_over_data") ? 1
 		  : fsdp != 1 || s->ep > 1 || s->cp > 1				       ? 3
 										       : 0;
@@ -232,8 +218,8 @@ conclude_batch(struct import *in)
 	    !(each->number > 0 && each->number * (double)s->world < 1e15))
 		return;
 	pass = (int64_t)(each->number * (double)s->world + 0.5);
-	s->global_batch = times(pass, accumulation);
-	part = pieces > 0 ? times(s->dp, pieces) : 0;
+	s->global_batch = size_times(pass, accumulation);
+	part = pieces > 0 ? size_times(s->dp, pieces) : 0;
 	if (part > 0 && pass % part == 0)
 		s->micro_batch = pass / part;
 }

@@ -143,25 +143,11 @@ set_defaults(struct import *in)
 	}
 }
 
-static int64_t
-times(int64_t a, int64_t b)
-{
-	int64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? 0 : product;
-}
-
-static int64_t
-or_one(int64_t degree)
-{
-	return degree > 0 ? degree : 1;
-}
-
 /* Ranks of dense data parallelism, 0 when the world is not known or does not divide. */
 static int64_t
 dense_ranks(const struct strategy *s)
 {
-	int64_t copy = times(times(or_one(s->tp), or_one(s->cp)), or_one(s->pp));
+	int64_t copy = size_times(size_times(or_one(s->tp), or_one(s->cp)), or_one(s->pp));
 
 	return s->world > 0 && copy > 0 && s->world % copy == 0 ? s->world / copy : 0;
 }
@@ -193,7 +179,7 @@ import_conclude_torchtitan(struct import *in)
 	int64_t ranks = dense_ranks(s);
 
 	if (s->dp_shard > 0)
-		ranks = times(s->dp_shard, or_one(s->dp_replicate));
+		ranks = size_times(s->dp_shard, or_one(s->dp_replicate));
 	config_derive_batch(in->config, s, ranks);
 }
 
@@ -216,8 +202,8 @@ conclude_product(struct import *in)
 	config->product_dp = dp > 0 && s->ep > 1 ? dp : 0;
 	if (dp < 1 || s->world > 0 || !value)
 		return;
-	dense = times(times(dp, or_one(s->tp)), times(or_one(s->pp), or_one(s->cp)));
-	product = times(dense, or_one(s->ep));
+	dense = size_times(size_times(dp, or_one(s->tp)), size_times(or_one(s->pp), or_one(s->cp)));
+	product = size_times(dense, or_one(s->ep));
 	if (product < 1 || product > 1 << 20)
 		return;
 	s->world = product;

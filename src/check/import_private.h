@@ -26,6 +26,22 @@ struct import {
 	bool full; /* a limit was hit: nothing more is taken */
 };
 
+/* A product of sizes; 0, not known, when it does not fit. */
+static inline int64_t
+size_times(int64_t a, int64_t b)
+{
+	int64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? 0 : product;
+}
+
+/* A degree that is not said is 1. */
+static inline int64_t
+or_one(int64_t degree)
+{
+	return degree > 0 ? degree : 1;
+}
+
 /* --- config.c ------------------------------------------------------------------------------- */
 
 /* Adds a setting, or merges it into one of the same name; contradictions become errors. */
