@@ -36,7 +36,7 @@ struct control_options {
 	const char *token, *version, *plan_sha256, *backend;
 	int local_rank; /* above 0: what rank 0 has told everybody is not printed once more */
 	struct stop_request *stop; /* may be NULL */
-	bool *told;		   /* set when the reason is one that every rank was told; may be NULL */
+	bool *told;		   /* set when every rank was told the reason; may be NULL */
 	/* What this process prints once when all has failed; the default writes to standard error.
 	 */
 	void (*print)(const char *text);

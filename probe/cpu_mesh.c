@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "probe/cpu_mesh.h"
+#include "probe/mix.h"
 #include "probe/wire.h"
 
 enum { SILENCE_S = 5, GONE_S = 2, ADDRESS = 48, MOST_BYTES = 1 << 30 };
@@ -149,14 +150,15 @@ mesh_invite(struct mesh *m, unsigned char id[MESH_ID_BYTES])
 {
 	struct invitation invitation = {.port = 0};
 	struct timespec now;
+	uint64_t moment;
 	int port = 0;
 
 	m->listener = wire_listen(&port);
 	if (m->listener < 0)
 		return fail(m, "no port to listen on", -1);
 	clock_gettime(CLOCK_REALTIME, &now);
-	invitation.secret = ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) * 0x9e3779b97f4a7c15u ^
-			    (uint64_t)getpid();
+	moment = (uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec;
+	invitation.secret = mix_bits(moment ^ (uint64_t)getpid() << 48);
 	invitation.port = port;
 	memset(id, 0, MESH_ID_BYTES);
 	memcpy(id, &invitation, sizeof(invitation));
@@ -245,12 +247,14 @@ visit_meeting(struct mesh *m, const struct invitation *invitation, const char *m
 	result = call(m, 0, master, invitation->port, &card);
 	if (result == 0) {
 		be_patient(m->links[0].fd, (int)JOIN_S);
-		if (transfer(m->links[0].fd, places, (size_t)m->world * sizeof(*places), false) != 0 ||
+		if (transfer(m->links[0].fd, places, (size_t)m->world * sizeof(*places), false) !=
+			0 ||
 		    wire_peer(m->links[0].fd, host, ADDRESS, &here) != 0)
 			result = fail(m, "no list of ranks from", 0);
 	}
 	for (i = 1; i < m->rank && result == 0; i++)
-		result = call(m, i, places[i].host[0] ? places[i].host : host, places[i].port, &card);
+		result = call(
+		    m, i, places[i].host[0] ? places[i].host : host, places[i].port, &card);
 	for (i = m->rank + 1; i < m->world && result == 0; i++)
 		result = admit(m, invitation->secret, &card);
 	free(places);
@@ -343,7 +347,8 @@ static void
 flush(struct link *link)
 {
 	while (link->out_length > 0 && link->gone_s <= 0) {
-		ssize_t n = send(link->fd, link->out + link->out_from, link->out_length, MSG_NOSIGNAL);
+		ssize_t n =
+		    send(link->fd, link->out + link->out_from, link->out_length, MSG_NOSIGNAL);
 
 		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
 			link->gone_s = wire_now_s();

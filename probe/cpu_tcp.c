@@ -13,6 +13,7 @@
 
 #include "probe/cpu_mesh.h"
 #include "probe/cpu_tcp.h"
+#include "probe/mix.h"
 
 int
 cpu_tcp_fail(struct backend *b, const char *why)
@@ -124,15 +125,11 @@ tcp_world(struct backend *b, const unsigned char id[PROBE_ID_BYTES], struct comm
 	return OP_DONE;
 }
 
-/* The same on all members, and another for every split and colour (the finalizer of splitmix64). */
+/* The same on all members, and another for every split and colour. */
 static uint64_t
 child_id(const struct comm *parent, int color)
 {
-	uint64_t x = parent->id * 0x9e3779b97f4a7c15u + (parent->splits << 32) + (uint64_t)color + 1;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-	return x ^ x >> 31;
+	return mix_bits(mix_bits(parent->id) ^ (parent->splits << 32) ^ (uint32_t)color);
 }
 
 /* Waits for the next message of a member: only where all members are known to be on their way. */
@@ -158,7 +155,8 @@ struct seat {
 };
 
 static int
-exchange_seats(struct backend *b, const struct comm *parent, const struct seat *own, struct seat *all)
+exchange_seats(
+    struct backend *b, const struct comm *parent, const struct seat *own, struct seat *all)
 {
 	struct tcp *t = cpu_tcp_ways(b);
 	int i;
@@ -175,7 +173,8 @@ exchange_seats(struct backend *b, const struct comm *parent, const struct seat *
 		else if (!m)
 			return -1;
 		else if (m->length != sizeof(*all))
-			return cpu_tcp_fail(b, "ranks are out of step: another operation meets a split");
+			return cpu_tcp_fail(
+			    b, "ranks are out of step: another operation meets a split");
 		else
 			memcpy(&all[i], m->bytes, sizeof(*all));
 		if (m)

@@ -59,7 +59,8 @@ cpu_tcp_send(struct backend *b, const struct collective *c)
 
 	for (i = 0; i < c->comm->size; i++)
 		if (is_partner(c, i) && c->kind != COLLECTIVE_RECV &&
-		    mesh_send(mesh, c->comm->id, c->comm->members[i], part_for(c, i), bytes_out(c, i)) != 0)
+		    mesh_send(mesh, c->comm->id, c->comm->members[i], part_for(c, i),
+			bytes_out(c, i)) != 0)
 			return cpu_tcp_gone(b);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Each element, or each token, by itself on a GPU: activations, additions, gates, the optimizer. bf16
- * in memory, float in registers; grid-stride loops. Formulas as in host_kernels.c.
+ * Each element, or each token, by itself on a GPU: activations, additions, gates, the optimizer.
+ * bf16 in memory, float in registers; grid-stride loops. Formulas as in host_kernels.c.
  */
 #include "probe/cuda_words.cuh"
 

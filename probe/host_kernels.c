@@ -2,10 +2,10 @@
 /*
  * What do the kernels of the step compute? The plain form, in host memory, with float elements.
  *
- * SwiGLU: silu(a) b over pairs (a, b) (arXiv 2002.05202). Adam: arXiv 1412.6980, no weight decay. Cross entropy of columns
- * that are shared out, m_r the largest and s_r the sum of exp(l - m_r) on rank r (Shoeybi et al.,
- * arXiv 1909.08053): loss = log(sum_r s_r exp(m_r - m)) + m - l_target, gradient = softmax -
- * target.
+ * SwiGLU: silu(a) b over pairs (a, b) (arXiv 2002.05202). Adam: arXiv 1412.6980, no weight decay.
+ * Cross entropy of columns that are shared out, m_r the largest and s_r the sum of exp(l - m_r) on
+ * rank r (Shoeybi et al., arXiv 1909.08053): loss = log(sum_r s_r exp(m_r - m)) + m - l_target,
+ * gradient = softmax - target.
  */
 #include <math.h>
 #include <stdlib.h>

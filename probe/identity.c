@@ -40,8 +40,8 @@ static const struct launcher launchers[] = {
 	"OMPI_MCA_ess_base_jobid", "start it with mpirun -n RANKS moeplan-probe plan.json", MPI_RANKS},
     {"Hydra", "MPI_LOCALRANKID", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL,
 	"PMI_JOBID", NULL, "start it with mpiexec -n RANKS moeplan-probe plan.json", MPI_RANKS},
-    {"Slurm", "SLURM_STEP_NODELIST", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_NTASKS",
-	"SLURM_JOB_ID", "SLURM_STEP_ID", "start it with srun: srun moeplan-probe plan.json",
+    {"Slurm", "SLURM_STEP_NODELIST", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL,
+	"SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_STEP_ID", "start it with srun: srun moeplan-probe plan.json",
 	MPI_PERHAPS},
     {"PMI", NULL, "PMI_RANK", "PMI_SIZE", NULL, NULL, "PMI_SIZE", "PMI_JOBID", NULL,
 	"start it with mpiexec -n RANKS moeplan-probe plan.json", MPI_RANKS},
@@ -203,7 +203,7 @@ read_row(const struct reader *r, const struct launcher *l, struct identity *iden
 	return set_comm_id(r, identity);
 }
 
-/* A step of one task is what srun gives to an interactive shell: no launcher of ranks, nor its PMI. */
+/* A step of one task is what srun gives to an interactive shell: no launcher of ranks, no PMI. */
 static bool
 is_shell(const struct reader *r, const struct launcher *l)
 {

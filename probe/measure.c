@@ -5,8 +5,9 @@
  * Each rank: a few steps to warm up, then `steps` steps; the median over steps of every part's
  * sum; then min, median, 90th percentile and max over ranks. Marks stand on the stream that runs
  * the part; marks of two devices are never subtracted. When a step has more parts than there are
- * marks, the rest is taken to last as long as those that were timed. Beside what a part takes stands
- * how long the computation stands still for it: all of it in line, what is left of it beside.
+ * marks, the rest is taken to last as long as those that were timed. Beside what a part takes
+ * stands how long the computation stands still for it: all of it in line, what is left of it
+ * beside.
  */
 #include <stdlib.h>
 #include <string.h>

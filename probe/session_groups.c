@@ -5,8 +5,8 @@
  * All are split off the world in one fixed order, before memory is filled. Every group is used
  * once: each member sends its rank and its group's number, and what arrives must be the plan's
  * list, in order. Pipeline neighbours get pairs: a boundary between two stages has one pair for
- * each leg and direction, so that a send never waits behind another direction's receive. Boundaries are
- * split in up to three phases, since a rank is at two boundaries at once.
+ * each leg and direction, so that a send never waits behind another direction's receive.
+ * Boundaries are split in up to three phases, since a rank is at two boundaries at once.
  */
 #include "base/arena.h"
 #include "probe/locate.h"

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "probe/mix.h"
 #include "probe/shape.h"
 
 static int64_t
@@ -300,20 +301,10 @@ shape_flops(const struct shape *shape)
 
 /* --- values ------------------------------------------------------------------------------- */
 
-/* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
-static uint64_t
-mix(uint64_t x)
-{
-	x += 0x9e3779b97f4a7c15u;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
-
 double
 random_unit(uint64_t what, uint64_t a, uint64_t b, uint64_t c)
 {
-	uint64_t bits = mix(mix(mix(mix(what) ^ a) ^ b) ^ c);
+	uint64_t bits = mix_bits(mix_bits(mix_bits(mix_bits(what) ^ a) ^ b) ^ c);
 
 	return (double)(bits >> 11) * 0x1p-52 - 1;
 }
@@ -330,7 +321,7 @@ name_hash(const char *name)
 	uint64_t hash = 0;
 
 	for (; *name; name++)
-		hash = mix(hash ^ (unsigned char)*name);
+		hash = mix_bits(hash ^ (unsigned char)*name);
 	return hash;
 }
 
@@ -391,5 +382,5 @@ weight_value(const struct tensor *t, const struct place *p, bool bf16)
 int64_t
 token_id(int64_t token, int64_t vocab)
 {
-	return (int64_t)(mix((uint64_t)token) % (uint64_t)vocab);
+	return (int64_t)(mix_bits((uint64_t)token) % (uint64_t)vocab);
 }

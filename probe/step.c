@@ -4,11 +4,11 @@
  *
  * Passes follow the order that the planner simulated (passes.c), one by one or a forward and a
  * backward as a pair (pairs.c). Sends are posted where sends.c has them, not waited for; receives
- * when their pass begins, or with pipeline overlap one pass or pair earlier. Each backward of a step has a gradient
- * of its own: were one written again, its rank would wait for its send, in an interleaved pipeline
- * round to itself. The first chunk begins with the embedding, the last one ends with head, loss and
- * MTP modules, where the backward begins. Where a V turns both chunks are here, and the hand-off is
- * a copy.
+ * when their pass begins, or with pipeline overlap one pass or pair earlier. Each backward of a
+ * step has a gradient of its own: were one written again, its rank would wait for its send, in an
+ * interleaved pipeline round to itself. The first chunk begins with the embedding, the last one
+ * ends with head, loss and MTP modules, where the backward begins. Where a V turns both chunks are
+ * here, and the hand-off is a copy.
  * Why nobody waits for ever: a rank waits for receives and for the start of its sends, each channel
  * (leg and direction of a boundary) has a stream of its own whose passes both its ends run in one
  * order, and all that a rank waits for was over in the simulation before the rank came there.
@@ -324,7 +324,7 @@ end_backward(struct run *run, const struct pass_op *op, const void *dx)
 	return embedding_backward(run->stage, op->micro_batch, 0, dx);
 }
 
-/* Whether its gradients of weights are the chunk's last in this step, so that they may be summed. */
+/* Whether its gradients of weights are the chunk's last in this step: they may be summed. */
 static bool
 is_final(const struct run *run, const struct pass_op *op)
 {

@@ -75,7 +75,7 @@ struct unit {
 /* Sharding stages: 1 the optimizer's state, 2 gradients too, 3 weights too. */
 struct weights {
 	int n, n_units, stage;
-	bool master_weights; /* FSDP2's: the float copies are the weights, bf16 is there for the step */
+	bool master_weights; /* FSDP2's: the float copies are the weights, bf16 is for the step */
 	struct weight *items;
 	struct unit *units;	     /* one of everything below stage 2 */
 	int entered, depth;	     /* the unit that is gathered; how often it was entered */

@@ -73,11 +73,12 @@ is_aligned(int64_t alignment, struct width width)
 static struct width
 unaligned_width(const struct strategy *s, const struct model *model)
 {
+	static const struct width none = {.parts = 1};
 	int64_t alignment = alignment_of(s);
 	const struct layer_kind *kind;
 
 	if (alignment == 1 || !model)
-		return (struct width){0};
+		return none;
 	if (!divides(alignment, model->hidden))
 		return (struct width){"hidden size", model->hidden, 1};
 	for (int i = 0; (kind = kind_at(model, i)); i++) {
@@ -89,7 +90,7 @@ unaligned_width(const struct strategy *s, const struct model *model)
 			if (!is_aligned(alignment, widths[w]))
 				return widths[w];
 	}
-	return (struct width){0};
+	return none;
 }
 
 bool
