@@ -46,7 +46,7 @@ note_vocabulary(struct request *request, struct check_report *report)
 {
 	struct diag *diag;
 
-	if (!report->model->vocab_assumed)
+	if (!report->model || !report->model->vocab_assumed)
 		return;
 	diag = diag_add(report->findings, (struct loc){NULL, 0, 0}, NULL, SEVERITY_NOTE,
 	    "no vocabulary size is told: memory counts one of %s",

@@ -4,13 +4,6 @@
 #include <stdlib.h>
 
 void
-check(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-void
 out_of_memory(void *context)
 {
 	(void)context;
